@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from tests.cli.test_commands import thresh
-from thresher import FGMClassifier, Groups
+from tests.rule import fgm_by_rule
+from thresher import Groups
 from thresher.errors import MOST_COMPARED, did_you_mean
 
 NAMES = ["mean radius", "mean texture", "worst radius", "diagnosis"]
@@ -58,7 +59,7 @@ def test_the_command_line_names_what_was_meant(folder, case):
 def test_estimators_name_what_was_meant(name):
     frame = pd.DataFrame(X, columns=NAMES[:3])
     with pytest.raises(ValueError, match=re.escape(f"{name}: X has no column named '{MEANT}")):
-        FGMClassifier(1, **{name: ["mean radios"]}).fit(frame, Y)
+        fgm_by_rule(1, **{name: ["mean radios"]}).fit(frame, Y)
     groups = Groups({"shape": [0], "texture": [1, 2]})
     with pytest.raises(ValueError, match=rf"{name} contains 'textur', .* group; did you mean 'texture'\?"):
-        FGMClassifier(1, groups=groups, **{name: ["textur"]}).fit(X, Y)
+        fgm_by_rule(1, groups=groups, **{name: ["textur"]}).fit(X, Y)

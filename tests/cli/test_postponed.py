@@ -6,6 +6,7 @@ import sys
 from sklearn.datasets import load_iris
 
 import thresher
+from tests.rule import fgm_by_rule
 
 CODE = """
 import sys
@@ -41,6 +42,6 @@ def test_a_module_is_loaded_when_it_is_first_used():
 
 def test_inspect_loads_neither_pandas_nor_scipy_stats(tmp_path):
     path = tmp_path / "model.json"
-    thresher.save(thresher.FGMClassifier(2).fit(*load_iris(return_X_y=True)), path)
+    thresher.save(fgm_by_rule(2).fit(*load_iris(return_X_y=True)), path)
     done = subprocess.run([sys.executable, "-c", UNLOADED, path], check=True, capture_output=True, text=True)
     assert "2 of 4 features" in done.stdout

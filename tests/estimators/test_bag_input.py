@@ -16,10 +16,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tests.estimators.test_miles import made_bags
+from tests.rule import miles_by_rule
 from thresher import (
     FewerFeaturesWarning,
     InvalidDataError,
-    MILESClassifier,
     MissingBagsWarning,
     PrecisionAtK,
     bag_scorer,
@@ -61,8 +61,8 @@ def test_bags_may_be_of_any_type_that_has_an_order(kind):
     found = grouped(GIVEN[kind], bags.size)
     np.testing.assert_array_equal(found.bags.codes, codes)
     assert found.bags.count == found.names.size == 40
-    scores = MILESClassifier(2, sigma=1.5).fit(X, y, bags=GIVEN[kind]).decision_function(X, bags=GIVEN[kind])
-    np.testing.assert_array_equal(scores, MILESClassifier(2, sigma=1.5).fit(X, y, bags=bags).decision_function(X, bags))
+    scores = miles_by_rule(2, sigma=1.5).fit(X, y, bags=GIVEN[kind]).decision_function(X, bags=GIVEN[kind])
+    np.testing.assert_array_equal(scores, miles_by_rule(2, sigma=1.5).fit(X, y, bags=bags).decision_function(X, bags))
 
 
 def with_fourth(value, values=SORTED):
@@ -89,7 +89,7 @@ MISSING = {
 
 @pytest.mark.parametrize("kind", MISSING)
 def test_a_missing_bag_is_refused_wherever_it_hides(kind):
-    for call in (MILESClassifier(2).fit, FITTED.score):
+    for call in (miles_by_rule(2).fit, FITTED.score):
         with pytest.raises(InvalidDataError, match=r"bags has 1 missing value, first in row 3: each row must belong"):
             call(X, y, bags=MISSING[kind])
 
@@ -106,7 +106,7 @@ def test_a_number_in_a_list_of_strings_is_no_string():
         grouped(["7", "a", 7], 3)
 
 
-FITTED = MILESClassifier(2, sigma=1.5).fit(X, y, bags=bags)
+FITTED = miles_by_rule(2, sigma=1.5).fit(X, y, bags=bags)
 
 
 def test_lengths_that_differ_are_refused():
@@ -121,8 +121,8 @@ def test_a_scorer_without_bags_says_how_to_pass_them():
         bag_scorer("f1")(FITTED, X, y)
     how = {"cv": GroupKFold(4), "scoring": bag_scorer("f1"), "groups": bags, "params": {"bags": bags}}
     with pytest.warns(UserWarning, match="received no bags"):
-        assert np.isnan(cross_val_score(MILESClassifier(2, sigma=1.5), X, y, **how)).all()
-    alone = MILESClassifier(2, sigma=1.5).fit(X, y)
+        assert np.isnan(cross_val_score(miles_by_rule(2, sigma=1.5), X, y, **how)).all()
+    alone = miles_by_rule(2, sigma=1.5).fit(X, y)
     assert bag_scorer("f1")(alone, X, y, bags=None) == pytest.approx(f1_score(y, alone.predict(X)))
 
 
@@ -130,7 +130,7 @@ def test_measures_and_several_scorers():
     scoring = {"best": bag_scorer(PrecisionAtK(3)), "area": bag_scorer("roc_auc")}
     with sklearn.config_context(enable_metadata_routing=True):
         found = cross_validate(
-            MILESClassifier(2, sigma=2.0), X, y, cv=GroupKFold(4), scoring=scoring,
+            miles_by_rule(2, sigma=2.0), X, y, cv=GroupKFold(4), scoring=scoring,
             params={"bags": bags, "groups": bags}, return_estimator=True, return_indices=True,
         )  # fmt: skip
     for clf, test, value in zip(found["estimator"], found["indices"]["test"], found["test_best"], strict=True):
@@ -146,7 +146,7 @@ def test_measures_and_several_scorers():
 def test_widths_whose_square_is_no_number(sigma, loss):
     """All similarities are 0 or 1, up to rounding; nothing overflows."""
     for storage in (np.asarray, sparse.csr_array):
-        clf = MILESClassifier(2, sigma=sigma, loss=loss, scale=None)
+        clf = miles_by_rule(2, sigma=sigma, loss=loss, scale=None)
         with np.errstate(all="raise", under="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", FewerFeaturesWarning)  # constant similarities are not selected
             clf.fit(storage(X), y, bags=bags)
@@ -161,7 +161,7 @@ def test_constant_columns_count_alike_in_every_storage(scale):
     Z, new = (np.hstack([X, np.full((len(X), 1), v), np.full((len(X), 1), w)]) for v, w in ((0.0, 0.1), (1.0, 3.0)))
     scores = []
     for storage in (np.asarray, sparse.csr_array, sparse.csc_array):
-        clf = MILESClassifier(3, sigma=1.5, scale=scale).fit(storage(Z), y, bags=bags)
+        clf = miles_by_rule(3, sigma=1.5, scale=scale).fit(storage(Z), y, bags=bags)
         scores.append(clf.decision_function(storage(new), bags=bags))
     np.testing.assert_allclose(scores[1:], [scores[0]] * 2, atol=1e-6)
     same = np.allclose(scores[0], clf.decision_function(Z, bags=bags), atol=1e-6)
@@ -169,13 +169,13 @@ def test_constant_columns_count_alike_in_every_storage(scale):
 
 
 def test_bags_are_routed_to_fit_and_scorers():
-    clf = MILESClassifier(4, sigma=2.0)
+    clf = miles_by_rule(4, sigma=2.0)
     how = {"cv": GroupKFold(4), "params": {"bags": bags, "groups": bags}}
     with sklearn.config_context(enable_metadata_routing=True):
         found = cross_val_score(clf, X, y, scoring=bag_scorer("f1"), **how)
         by_function = cross_val_score(clf, X, y, scoring=bag_scorer(f1_score), **how)
         accuracy = cross_val_score(clf, X, y, **how)  # score(X, y, bags=)
-        pipe = make_pipeline(StandardScaler(), MILESClassifier(4, sigma=2.0, scale=None))
+        pipe = make_pipeline(StandardScaler(), miles_by_rule(4, sigma=2.0, scale=None))
         piped = cross_val_score(pipe, X, y, scoring=bag_scorer("f1"), **how)
         area = cross_val_score(clf, X, y, scoring=bag_scorer("roc_auc"), **how)
         search = GridSearchCV(clf, {"sigma": [1.0, 2.0]}, scoring=bag_scorer("accuracy"), cv=GroupKFold(4))
@@ -196,7 +196,7 @@ def test_bags_are_routed_to_fit_and_scorers():
 
 
 def test_probabilities_for_scorers():
-    clf = MILESClassifier(4, sigma=2.0, loss="logistic").fit(X, y, bags=bags)
+    clf = miles_by_rule(4, sigma=2.0, loss="logistic").fit(X, y, bags=bags)
     chances = clf.predict_proba(X, bags=bags)
     np.testing.assert_allclose(chances[:, 1], 1.0 / (1.0 + np.exp(-clf.decision_function(X, bags=bags))))
     assert bag_scorer("neg_log_loss")(clf, X, y, bags=bags) < 0.0
@@ -205,7 +205,7 @@ def test_probabilities_for_scorers():
     with pytest.raises(ValueError, match="name of a scorer, a function or a measure"):
         bag_scorer(3)
     with pytest.raises(AttributeError):
-        bag_scorer("neg_log_loss")(MILESClassifier(2, sigma=2.0).fit(X, y, bags=bags), X, y, bags=bags)
+        bag_scorer("neg_log_loss")(miles_by_rule(2, sigma=2.0).fit(X, y, bags=bags), X, y, bags=bags)
 
 
 BAD = {
@@ -227,13 +227,13 @@ BAD = {
 def test_bad_bags_are_refused(what):
     how, match = BAD[what]
     with pytest.raises(InvalidDataError, match=match):
-        MILESClassifier(2).fit(X, y, **{"bags": bags} | how)
+        miles_by_rule(2).fit(X, y, **{"bags": bags} | how)
 
 
 @pytest.mark.parametrize("sigma", [0, -1.0, np.inf, "median", None, [1.0]])
 def test_bad_sigma_is_refused_before_any_work(sigma):
     with pytest.raises(ValueError, match="sigma must be"):
-        MILESClassifier(2, sigma=sigma).fit(None, None)
+        miles_by_rule(2, sigma=sigma).fit(None, None)
 
 
 @pytest.mark.parametrize(
@@ -249,42 +249,42 @@ def test_bad_sigma_is_refused_before_any_work(sigma):
 )
 def test_bad_parameters_are_refused(params, match):
     with pytest.raises(ValueError, match=match):
-        MILESClassifier(**params).fit(X, y, bags=bags)
+        miles_by_rule(**params).fit(X, y, bags=bags)
 
 
 def test_the_name_of_a_column_is_not_a_column():
     with pytest.raises(InvalidDataError, match="one value for each row, got 'patient': pass the column itself"):
-        MILESClassifier(2).fit(X, y, bags="patient")
+        miles_by_rule(2).fit(X, y, bags="patient")
 
 
 def test_bad_rows_are_refused():
-    clf = MILESClassifier(2, sigma=1.0).fit(pd.DataFrame(X, columns=list("uvwxyz")), y, bags=bags)
+    clf = miles_by_rule(2, sigma=1.0).fit(pd.DataFrame(X, columns=list("uvwxyz")), y, bags=bags)
     bad = pd.DataFrame(X, columns=list("uvwxyz"))
     bad.iloc[3, 1] = np.nan
     for what in (clf.predict, clf.transform, clf.predict_instances):
         with pytest.raises(InvalidDataError, match="column 'v'"):
             what(bad, bags=bags)
     with pytest.raises(InvalidDataError, match="column 'v'"):
-        MILESClassifier(2).fit(bad, y, bags=bags)
+        miles_by_rule(2).fit(bad, y, bags=bags)
     with pytest.raises(ValueError, match="feature names should match"):
         clf.predict(pd.DataFrame(X[:, :5], columns=list("uvwxy")), bags=bags)
     with pytest.raises(InvalidDataTypeError, match="read by columns"):
-        MILESClassifier(2).fit(as_design(X), y, bags=bags)
+        miles_by_rule(2).fit(as_design(X), y, bags=bags)
     with pytest.raises(InvalidDataError, match="bags has 3 values"):
         clf.predict(pd.DataFrame(X, columns=list("uvwxyz")), bags=[1, 2, 3])
     with pytest.raises(ValueError, match="X has 5 features"):
-        MILESClassifier(2, sigma=1.0).fit(X, y, bags=bags).predict(X[:, :5], bags=bags)
+        miles_by_rule(2, sigma=1.0).fit(X, y, bags=bags).predict(X[:, :5], bags=bags)
 
 
 def test_a_model_of_bags_is_told_when_none_are_given():
     """Each row counts as a bag then, which is hardly ever meant; given by name, or never fitted to bags, nothing is."""
-    clf = MILESClassifier(3, sigma=1.5).fit(X, y, bags=bags)
+    clf = miles_by_rule(3, sigma=1.5).fit(X, y, bags=bags)
     for model in (clf, pickle.loads(pickle.dumps(clf)), clf.at(2)):
         with pytest.warns(MissingBagsWarning, match="each row counts as one"):
             model.predict(X)
     with pytest.warns(MissingBagsWarning, match="enable_metadata_routing"):
-        cross_val_score(MILESClassifier(3, sigma=1.5), X, y, params={"bags": bags}, cv=GroupKFold(2), groups=bags)
+        cross_val_score(miles_by_rule(3, sigma=1.5), X, y, params={"bags": bags}, cv=GroupKFold(2), groups=bags)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         clf.predict(X, bags=np.arange(len(X)))
-        MILESClassifier(3, sigma=1.5).fit(X, y, sample_weight=(np.arange(len(X)) % 5 > 0).astype(float)).predict(X)
+        miles_by_rule(3, sigma=1.5).fit(X, y, sample_weight=(np.arange(len(X)) % 5 > 0).astype(float)).predict(X)

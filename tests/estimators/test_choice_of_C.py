@@ -10,7 +10,8 @@ from sklearn.model_selection import GridSearchCV, KFold, LeaveOneOut, ShuffleSpl
 
 import thresher
 from tests.problems import fold_scores, folds_of, many_classes, problem
-from thresher import AlignmentPathClassifier, FGMClassifier, Polynomial, SparseSVCPath
+from tests.rule import fgm_by_rule
+from thresher import AlignmentPathClassifier, Polynomial, SparseSVCPath
 from thresher.engine import growth
 from thresher.estimators.fgm.base import CS, FGMBase
 from thresher.families.fgm import choice
@@ -42,7 +43,7 @@ def test_scores_equal_fits_on_the_training_rows(loss, options, monkeypatch):
     """To the last sample."""
     compare_in_full(monkeypatch)
     folds = folds_of(2, X, y)
-    clf = FGMClassifier(4, C="auto", cv=2, loss=loss, scale=None, tol=0.0, **options).fit(X, y)
+    clf = fgm_by_rule(4, C="auto", cv=2, loss=loss, scale=None, tol=0.0, **options).fit(X, y)
     assert fold_scores(clf).shape == (2, 4)
     np.testing.assert_array_equal(clf.cv_results_["param_C"], [0.01, 0.1, 1.0, 10.0])
     assert clf.cv_results_["param_C"][np.argmax(fold_scores(clf).mean(axis=0))] == clf.C_
@@ -55,7 +56,7 @@ def test_choices_on_what_folds_gather_are_nearly_as_good_as_on_all_of_X(monkeypa
     lost = []
     for seed in range(8):
         A, labels, _ = problem(90, 200, seed)
-        clf = FGMClassifier(4, C="auto", elimination="auto", cv=2)
+        clf = fgm_by_rule(4, C="auto", elimination="auto", cv=2)
         quick = clone(clf).fit(A, labels)
         with monkeypatch.context() as context:
             compare_in_full(context)
@@ -72,14 +73,14 @@ def test_scores_with_many_classes_equal_fits_on_the_training_rows(per_class, mon
     compare_in_full(monkeypatch)
     A, labels = Z[:48, :9], CODES[:48]
     folds = folds_of(2, A, labels)
-    clf = FGMClassifier(2, C="auto", cv=2, per_class=per_class, scale=None, tol=0.0, **TWICE).fit(A, labels)
+    clf = fgm_by_rule(2, C="auto", cv=2, per_class=per_class, scale=None, tol=0.0, **TWICE).fit(A, labels)
     assert fold_scores(clf).shape == (2, 4)
     assert_scores_equal_fits_on_the_training_rows(clf, A, labels, folds)
 
 
 @pytest.mark.parametrize("options", [{}, {"elimination": False}, {"loss": "logistic"}, {"always_include": [39]}])
 def test_the_fit_is_that_with_the_C_chosen(options):
-    clf = FGMClassifier(4, C="auto", cv=2, **{"n_candidates": 2.0} | options).fit(X, y)
+    clf = fgm_by_rule(4, C="auto", cv=2, **{"n_candidates": 2.0} | options).fit(X, y)
     given = clone(clf).set_params(C=clf.C_).fit(X, y)
     np.testing.assert_array_equal(clf.coef_.toarray(), given.coef_.toarray())
     np.testing.assert_array_equal(clf.intercept_, given.intercept_)
@@ -92,7 +93,7 @@ def test_of_equal_scores_the_smallest_C_is_chosen():
     """The label is a column: every C tells all samples right."""
     A = np.random.default_rng(0).standard_normal((60, 8))
     A[:, 5] = np.repeat([-4.0, 4.0], 30)
-    clf = FGMClassifier(1, C="auto", cv=3).fit(A, A[:, 5] > 0)
+    clf = fgm_by_rule(1, C="auto", cv=3).fit(A, A[:, 5] > 0)
     np.testing.assert_array_equal(fold_scores(clf), np.ones((3, 4)))
     assert clf.C_ == 0.01
 
@@ -100,8 +101,8 @@ def test_of_equal_scores_the_smallest_C_is_chosen():
 def test_the_choice_costs_about_as_many_passes_as_a_fit():
     """20 models are chosen from on what ten have gathered in the same scans: not 21 times as many."""
     A, labels, _ = problem(120, 400, 3)
-    chosen = FGMClassifier(6, C="auto", n_candidates=2.0).fit(A, labels)
-    single = FGMClassifier(6, C=chosen.C_, n_candidates=2.0).fit(A, labels)
+    chosen = fgm_by_rule(6, C="auto", n_candidates=2.0).fit(A, labels)
+    single = fgm_by_rule(6, C=chosen.C_, n_candidates=2.0).fit(A, labels)
     scans = [sum(step.kind == "scan" for step in clf.selection_.trace.steps) for clf in (chosen, single)]
     assert scans[1] < scans[0] <= 3 * scans[1]
     assert chosen.selection_.trace.passes <= 3 * single.selection_.trace.passes
@@ -117,7 +118,7 @@ def test_samples_without_weight_do_not_matter(kind):
     more = np.concatenate([A, 100.0 * rng.standard_normal((25, A.shape[1]))])
     mixed, order = np.concatenate([labels, rng.permutation(labels)[:25]]), rng.permutation(115)
     rows = order[order < 90]
-    clf = FGMClassifier(3, C="auto", cv=2, n_candidates=2.0)
+    clf = fgm_by_rule(3, C="auto", cv=2, n_candidates=2.0)
     plain = clone(clf).fit(A[rows], labels[rows], sample_weight=weights[rows])
     padded = clone(clf).fit(more[order], mixed[order], sample_weight=weights[order])
     np.testing.assert_allclose(fold_scores(plain), fold_scores(padded), atol=1e-12)
@@ -129,9 +130,9 @@ def test_samples_without_weight_do_not_matter(kind):
 def test_scores_are_weighted(monkeypatch):
     compare_in_full(monkeypatch)
     weights = np.random.default_rng(3).integers(1, 5, 90).astype(float)
-    clf = FGMClassifier(4, C="auto", cv=2, n_candidates=2.0, scale=None, tol=0.0).fit(X, y, sample_weight=weights)
+    clf = fgm_by_rule(4, C="auto", cv=2, n_candidates=2.0, scale=None, tol=0.0).fit(X, y, sample_weight=weights)
     for i, (train, test) in enumerate(folds_of(2, X, y, weights)):
-        alone = FGMClassifier(4, C=1.0, n_candidates=2.0, scale=None, tol=0.0).fit(X[train], y[train], weights[train])
+        alone = fgm_by_rule(4, C=1.0, n_candidates=2.0, scale=None, tol=0.0).fit(X[train], y[train], weights[train])
         assert fold_scores(clf)[i, 2] == pytest.approx(alone.score(X[test], y[test], weights[test]), abs=1e-12)
 
 
@@ -144,12 +145,12 @@ def test_folds_of_any_kind():
         [(train[::-1], test[::-1]) for train, test in folds],
         [tuple(np.isin(np.arange(90), part) for part in fold) for fold in folds],
     ]
-    fits = [FGMClassifier(3, C="auto", cv=cv, elimination=False).fit(X, y) for cv in given]
+    fits = [fgm_by_rule(3, C="auto", cv=cv, elimination=False).fit(X, y) for cv in given]
     for clf in fits[1:]:
         np.testing.assert_array_equal(fold_scores(clf), fold_scores(fits[0]))
         assert clf.C_ == fits[0].C_
     few = np.r_[np.flatnonzero(y > 0)[:6], np.flatnonzero(y < 0)[:6]]
-    alone = FGMClassifier(2, C="auto", cv=LeaveOneOut(), elimination=False).fit(X[few], y[few])
+    alone = fgm_by_rule(2, C="auto", cv=LeaveOneOut(), elimination=False).fit(X[few], y[few])
     assert fold_scores(alone).shape == (12, 4)
     assert set(np.unique(fold_scores(alone))) <= {0.0, 1.0}
 
@@ -174,21 +175,21 @@ HALF = [(np.arange(0, 90, 2), np.arange(1, 90, 2))]
 )
 def test_wrong_folds_are_refused(cv, message):
     with pytest.raises(ValueError, match=message):
-        FGMClassifier(3, C="auto", cv=cv).fit(X, y)
+        fgm_by_rule(3, C="auto", cv=cv).fit(X, y)
 
 
 @pytest.mark.parametrize("cv", [[], [(np.arange(90), np.arange(0))]], ids=["no fold", "nothing held out"])
 def test_folds_without_anything_in_them_are_refused(cv):
     with pytest.raises(ValueError, match="cv"):
-        FGMClassifier(3, C="auto", cv=cv).fit(X, y)
+        fgm_by_rule(3, C="auto", cv=cv).fit(X, y)
 
 
 def test_given_folds_number_all_samples_also_those_without_weight():
     weights = np.where(np.arange(90) < 20, 0.0, 1.0)
     folds = [(part, np.setdiff1d(np.arange(90), part)) for part in (np.arange(0, 90, 2), np.arange(1, 90, 2))]
-    clf = FGMClassifier(3, C="auto", cv=folds, elimination=False).fit(X, y, sample_weight=weights)
+    clf = fgm_by_rule(3, C="auto", cv=folds, elimination=False).fit(X, y, sample_weight=weights)
     fewer = [tuple(part[part >= 20] - 20 for part in fold) for fold in folds]
-    without = FGMClassifier(3, C="auto", cv=fewer, elimination=False).fit(X[20:], y[20:])
+    without = fgm_by_rule(3, C="auto", cv=fewer, elimination=False).fit(X[20:], y[20:])
     one_sample = 1.01 / 35  # which may turn, since solves are rough
     np.testing.assert_allclose(fold_scores(clf), fold_scores(without), atol=one_sample)
 
@@ -197,24 +198,24 @@ def test_given_folds_number_all_samples_also_those_without_weight():
 def test_cv_that_has_no_effect_is_told():
     for C in (None, 1.0):
         with pytest.warns(UserWarning, match=r"cv='nonsense' has no effect, since nothing is chosen: set C "):
-            assert FGMClassifier(3, C=C, cv="nonsense").fit(X, y).C_ == 1.0
+            assert fgm_by_rule(3, C=C, cv="nonsense").fit(X, y).C_ == 1.0
         with pytest.warns(UserWarning, match=r"scoring='roc_auc' has no effect, since nothing is chosen: set C "):
-            FGMClassifier(3, C=C, scoring="roc_auc").fit(X, y)
+            fgm_by_rule(3, C=C, scoring="roc_auc").fit(X, y)
     for clf in (SparseSVCPath(2, 2, scoring="roc_auc"), AlignmentPathClassifier(cv=None, scoring="roc_auc")):
         with pytest.warns(UserWarning, match=r"scoring='roc_auc' has no effect without cv: set cv=5 \(--cv 5\)"):
             clf.fit(X[:, :5], y)
-    FGMClassifier(3, C=1.0).fit(X, y)
-    assert len(fold_scores(FGMClassifier(3, C="auto").fit(X, y))) == 5
+    fgm_by_rule(3, C=1.0).fit(X, y)
+    assert len(fold_scores(fgm_by_rule(3, C="auto").fit(X, y))) == 5
 
 
 @pytest.mark.parametrize("C", ["Auto", "best", -1, np.nan, True, [1.0]])
 def test_wrong_C_is_named(C):
     with pytest.raises(ValueError, match=r"C must be ('auto' or )?a positive number, got "):
-        FGMClassifier(3, C=C).fit(X, y)
+        fgm_by_rule(3, C=C).fit(X, y)
 
 
 def test_another_fit_with_a_given_C_forgets_the_scores():
-    clf = FGMClassifier(3, C="auto", cv=2, elimination=False).fit(X, y)
+    clf = fgm_by_rule(3, C="auto", cv=2, elimination=False).fit(X, y)
     clf.set_params(C=1.0).fit(X, y)
     assert clf.C_ == 1.0
     assert not hasattr(clf, "cv_results_")
@@ -238,7 +239,7 @@ def interrupt(monkeypatch, at):
 @pytest.mark.parametrize("at", [1, 2, 4])
 def test_interrupted_while_choosing_there_is_no_model(at, monkeypatch):
     interrupt(monkeypatch, at)
-    clf = FGMClassifier(6, C="auto", cv=2)
+    clf = fgm_by_rule(6, C="auto", cv=2)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, y)
     assert not hasattr(clf, "selection_")
@@ -246,7 +247,7 @@ def test_interrupted_while_choosing_there_is_no_model(at, monkeypatch):
 
 
 def test_interrupted_after_the_choice_the_model_so_far_is_kept(monkeypatch):
-    clf = FGMClassifier(6, C="auto", cv=2, features_per_turn=1)
+    clf = fgm_by_rule(6, C="auto", cv=2, features_per_turn=1)
     with monkeypatch.context() as context:
         count = interrupt(context, 0)
         clone(clf).fit(X, y)
@@ -259,7 +260,7 @@ def test_interrupted_after_the_choice_the_model_so_far_is_kept(monkeypatch):
 
 
 def test_without_time_to_choose_the_usual_candidate_is_taken_and_that_is_said():
-    clf = FGMClassifier(1, C="auto", elimination="auto", cv=2, max_time=1e-9, features_per_turn=1)
+    clf = fgm_by_rule(1, C="auto", elimination="auto", cv=2, max_time=1e-9, features_per_turn=1)
     with pytest.warns(ConvergenceWarning, match="max_time was over before candidates.*C = 1 and elimination by rule"):
         clf.fit(X, y)
     assert np.isnan(fold_scores(clf)).all()
@@ -268,12 +269,12 @@ def test_without_time_to_choose_the_usual_candidate_is_taken_and_that_is_said():
 
 
 def test_with_enough_time_all_candidates_have_scores():
-    clf = FGMClassifier(1, C="auto", cv=2, max_time=60.0, features_per_turn=1).fit(X, y)
+    clf = fgm_by_rule(1, C="auto", cv=2, max_time=60.0, features_per_turn=1).fit(X, y)
     assert not np.isnan(fold_scores(clf)).any()
 
 
 def test_grid_search_over_the_number_of_features():
-    search = GridSearchCV(FGMClassifier(C="auto", cv=2, n_candidates=2.0), {"n_features_to_select": [2, 4]}, cv=2)
+    search = GridSearchCV(fgm_by_rule(C="auto", cv=2, n_candidates=2.0), {"n_features_to_select": [2, 4]}, cv=2)
     search.fit(X, y)
     assert search.best_estimator_.selection_.features.size == search.best_params_["n_features_to_select"]
     assert search.best_estimator_.C_ in CS
@@ -283,14 +284,14 @@ def test_grid_search_over_the_number_of_features():
 def test_parameters_survive_a_round_trip():
     folds = KFold(3)
     given = {"C": "auto", "cv": folds, "per_class": True, "n_candidates": 1.5, "n_features_to_select": 3}
-    clf = FGMClassifier(**given)
+    clf = fgm_by_rule(**given)
     params = clf.get_params()
     assert all(params[name] == value for name, value in given.items() if name != "cv")
     assert params["cv"] is folds
-    assert FGMClassifier().set_params(**params).get_params() == params
+    assert fgm_by_rule().set_params(**params).get_params() == params
     copy = clone(clf)
     assert {k: v for k, v in copy.get_params().items() if k != "cv"} == {k: v for k, v in params.items() if k != "cv"}
-    again = pickle.loads(pickle.dumps(FGMClassifier(3, C="auto", cv=2, elimination=False).fit(X, y)))
+    again = pickle.loads(pickle.dumps(fgm_by_rule(3, C="auto", cv=2, elimination=False).fit(X, y)))
     assert fold_scores(again).shape == (2, 4)
 
 
@@ -308,7 +309,7 @@ def test_parameters_survive_a_round_trip():
 )
 def test_C_and_elimination_are_chosen_together(options):
     """For every kind of fit: the best of eight, and the fit is that with the candidate chosen."""
-    clf = FGMClassifier(3, C="auto", elimination="auto", cv=2, n_candidates=2.0, **options).fit(Z, CODES)
+    clf = fgm_by_rule(3, C="auto", elimination="auto", cv=2, n_candidates=2.0, **options).fit(Z, CODES)
     params, means = clf.cv_results_["params"], clf.cv_results_["mean_test_score"]
     assert [tuple(each) for each in params] == [("C", "elimination")] * 8
     chosen = {"C": clf.C_, "elimination": clf.elimination_}
@@ -318,7 +319,7 @@ def test_C_and_elimination_are_chosen_together(options):
 
 
 def test_elimination_alone_is_chosen_where_C_is_given():
-    clf = FGMClassifier(3, C=0.5, elimination="auto", cv=2).fit(X, y)
+    clf = fgm_by_rule(3, C=0.5, elimination="auto", cv=2).fit(X, y)
     assert clf.cv_results_["params"] == [{"C": 0.5, "elimination": True}, {"C": 0.5, "elimination": False}]
     assert clf.C_ == 0.5
 
@@ -333,27 +334,27 @@ def test_elimination_alone_is_chosen_where_C_is_given():
     ids=["no number", "apg", "heredity"],
 )
 def test_elimination_is_not_chosen_where_there_is_only_one_way(options, eliminates):
-    clf = FGMClassifier(**{"n_features_to_select": 3} | options, elimination="auto", max_iter=5).fit(X[:, :8], y)
+    clf = fgm_by_rule(**{"n_features_to_select": 3} | options, elimination="auto", max_iter=5).fit(X[:, :8], y)
     assert clf.elimination_ is eliminates
     assert not hasattr(clf, "cv_results_")
 
 
 def test_products_with_heredity_choose_C():
-    clf = FGMClassifier(3, C="auto", cv=2, feature_map=Polynomial(heredity="strong")).fit(X[:, :8], y)
+    clf = fgm_by_rule(3, C="auto", cv=2, feature_map=Polynomial(heredity="strong")).fit(X[:, :8], y)
     assert clf.cv_results_["mean_test_score"].size == 4
     assert clf.elimination_
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_choices_have_the_same_bits_for_any_number_of_threads(n_jobs):
-    clf = FGMClassifier(4, C="auto", elimination="auto", n_jobs=n_jobs)
+    clf = fgm_by_rule(4, C="auto", elimination="auto", n_jobs=n_jobs)
     serial, threaded = clone(clf).set_params(n_jobs=1).fit(X, y), clf.fit(X, y)
     np.testing.assert_array_equal(fold_scores(threaded), fold_scores(serial))
     np.testing.assert_array_equal(threaded.coef_.toarray(), serial.coef_.toarray())
 
 
 def test_little_memory_means_more_scans_and_the_same_choice(monkeypatch):
-    clf = FGMClassifier(4, C="auto", elimination="auto", cv=3)
+    clf = fgm_by_rule(4, C="auto", elimination="auto", cv=3)
     at_once = clone(clf).fit(X, y)
     monkeypatch.setattr(choice, "POOLED", 0)
     one_by_one = clf.fit(X, y)
@@ -362,7 +363,7 @@ def test_little_memory_means_more_scans_and_the_same_choice(monkeypatch):
 
 
 def test_what_was_chosen_is_saved_and_shown(tmp_path):
-    clf = FGMClassifier(3, C="auto", elimination="auto", cv=2).fit(X, y)
+    clf = fgm_by_rule(3, C="auto", elimination="auto", cv=2).fit(X, y)
     thresher.save(clf, tmp_path / "model.json")
     loaded = thresher.load(tmp_path / "model.json")
     assert loaded.elimination_ is clf.elimination_
@@ -373,11 +374,11 @@ def test_what_was_chosen_is_saved_and_shown(tmp_path):
 
 def test_words_are_named_with_what_else_a_parameter_may_be():
     with pytest.raises(ValueError, match="elimination must be 'auto' or True or False, got 'x'"):
-        FGMClassifier(3, elimination="x").fit(X, y)
+        fgm_by_rule(3, elimination="x").fit(X, y)
     with pytest.raises(ValueError, match="C must be 'auto' or a positive number, got 'atuo'"):
-        FGMClassifier(3, C="atuo").fit(X, y)
+        fgm_by_rule(3, C="atuo").fit(X, y)
     with pytest.raises(ValueError, match=r"beta_ratio must be between 0 and 1 \(exclusive\), got 2"):
         SparseSVCPath(beta_ratio=2).fit(X, y)
     with pytest.raises(ValueError) as told:
-        FGMClassifier("some").fit(X, y)
+        fgm_by_rule("some").fit(X, y)
     assert str(told.value).count("'all'") == str(told.value).count("None") == 1

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from tests.problems import many_classes
-from thresher import FGMClassifier
+from tests.rule import fgm_by_rule
 from thresher.data.input.validation import as_design
 from thresher.engine.copies import Copies, are_equal
 
@@ -34,8 +34,8 @@ def first_ones(features):
 @pytest.mark.parametrize("options", WAYS)
 @pytest.mark.parametrize("k", [3, 6])
 def test_no_copy_is_selected_from_any_storage(options, k):
-    fits = {name: FGMClassifier(k, scale="std", **options).fit(make(X), Y) for name, make in STORAGES.items()}
-    fits["threads"] = FGMClassifier(k, scale="std", n_jobs=2, **options).fit(X, Y)
+    fits = {name: fgm_by_rule(k, scale="std", **options).fit(make(X), Y) for name, make in STORAGES.items()}
+    fits["threads"] = fgm_by_rule(k, scale="std", n_jobs=2, **options).fit(X, Y)
     for clf in fits.values():
         assert clf.selection_.features.size == k
         assert first_ones(clf.selection_.features)
@@ -50,26 +50,26 @@ def test_the_lowest_number_is_taken_however_rounding_ranks_them(order):
     factors = rng.uniform(0.1, 9.0, 30)
     A = np.concatenate([BASE, BASE * factors] if order == "copies last" else [BASE * factors, BASE], axis=1)
     for options in WAYS:
-        clf = FGMClassifier(4, scale="std", **options).fit(A, Y)
+        clf = fgm_by_rule(4, scale="std", **options).fit(A, Y)
         assert (clf.selection_.features < 30).all()
 
 
 def test_without_a_number_there_are_no_copies_and_the_gap_closes():
-    clf = FGMClassifier(scale="std").fit(X, Y)
+    clf = fgm_by_rule(scale="std").fit(X, Y)
     assert first_ones(clf.selection_.features)
     assert clf.selection_.certificate.gap <= clf.tol
 
 
 def objective(A, C=1.0):
     """1/2 ||w||^2 + loss on the columns of A, standardised, by a fit with all of them."""
-    clf = FGMClassifier(A.shape[1], C=C, scale="std", n_candidates=1.0).fit(A, Y)
+    clf = fgm_by_rule(A.shape[1], C=C, scale="std", n_candidates=1.0).fit(A, Y)
     return clf.selection_.certificate.pick_objective
 
 
 @pytest.mark.parametrize("elimination", [True, False])
 def test_bounds_hold_for_every_subset_with_copies(elimination):
     A = X[:, [3, 7, 11, 0, 30, 31, 33]]
-    certificate = FGMClassifier(3, scale="std", elimination=elimination).fit(A, Y).selection_.certificate
+    certificate = fgm_by_rule(3, scale="std", elimination=elimination).fit(A, Y).selection_.certificate
     best = min(objective(A[:, list(some)]) for some in itertools.combinations(range(7), 3))
     assert certificate.pick_bound <= best * (1.0 + 1e-9)
     assert best <= certificate.pick_objective * (1.0 + 1e-9)
@@ -78,7 +78,7 @@ def test_bounds_hold_for_every_subset_with_copies(elimination):
 @pytest.mark.parametrize("options", WAYS[:4])
 def test_copies_fill_the_rest_where_too_few_others_have_a_score(options):
     A = np.concatenate([X[:, [3, 30, 7, 31, 32]], np.ones((80, 2))], axis=1)
-    clf = FGMClassifier(4, scale="std", **options).fit(A, Y)
+    clf = fgm_by_rule(4, scale="std", **options).fit(A, Y)
     assert clf.selection_.features.size == 4
     assert {0, 2} <= set(clf.selection_.features.tolist())
     clf.selection_.check()
@@ -90,7 +90,7 @@ def test_copies_fill_the_rest_where_too_few_others_have_a_score(options):
 def test_hundreds_of_copies_cost_a_few_scans():
     """As many candidates are looked at as seem needed; none of the copies is selected."""
     A = np.concatenate([np.repeat(BASE[:, [3]], 600, axis=1), BASE], axis=1)
-    clf = FGMClassifier(5, scale="std").fit(A, Y)
+    clf = fgm_by_rule(5, scale="std").fit(A, Y)
     assert clf.selection_.features[0] == 0
     assert (clf.selection_.features[1:] >= 600).all()
     assert 603 not in clf.selection_.features
@@ -102,10 +102,10 @@ def test_hundreds_of_copies_cost_a_few_scans():
 def test_many_classes(per_class):
     A, labels = many_classes()[:2]
     doubled = np.concatenate([A, -A], axis=1)
-    clf = FGMClassifier(5, per_class=per_class).fit(doubled, labels)
+    clf = fgm_by_rule(5, per_class=per_class).fit(doubled, labels)
     assert (clf.selection_.features < A.shape[1]).all()
-    reference = FGMClassifier(5, per_class=per_class, n_candidates=2.0).fit(A, labels).selection_.features
-    found = FGMClassifier(5, per_class=per_class, n_candidates=2.0).fit(doubled, labels).selection_.features
+    reference = fgm_by_rule(5, per_class=per_class, n_candidates=2.0).fit(A, labels).selection_.features
+    found = fgm_by_rule(5, per_class=per_class, n_candidates=2.0).fit(doubled, labels).selection_.features
     np.testing.assert_array_equal(found, reference)
 
 
@@ -114,21 +114,21 @@ def test_only_samples_that_count_are_compared():
     A = X.copy()
     A[:5, 30:] = rng.standard_normal((5, 4))
     weights = np.where(np.arange(80) < 5, 0.0, 1.0)
-    weighted = FGMClassifier(4, scale="std").fit(A, Y, sample_weight=weights).selection_.features
-    without = FGMClassifier(4, scale="std").fit(A[5:], Y[5:]).selection_.features
+    weighted = fgm_by_rule(4, scale="std").fit(A, Y, sample_weight=weights).selection_.features
+    without = fgm_by_rule(4, scale="std").fit(A[5:], Y[5:]).selection_.features
     np.testing.assert_array_equal(weighted, without)
     assert first_ones(weighted)
 
 
 def test_forced_copies_stay_and_others_do_not_join_them():
-    clf = FGMClassifier(4, scale="std", always_include=[30, 32]).fit(X, Y)
+    clf = fgm_by_rule(4, scale="std", always_include=[30, 32]).fit(X, Y)
     assert {30, 32} <= set(clf.selection_.features.tolist())
     assert 3 not in clf.selection_.features
 
 
 def test_a_warm_start_from_a_selection_with_copies():
     few = X[:, [3, 30, 7, 31, 32]]
-    clf = FGMClassifier(5, scale="std", warm_start=True).fit(few, Y)
+    clf = fgm_by_rule(5, scale="std", warm_start=True).fit(few, Y)
     assert clf.selection_.features.size == 5
     clf.set_params(n_features_to_select=3).fit(np.where(np.arange(5) == 4, BASE[:, [11]], few), Y)
     np.testing.assert_array_equal(clf.selection_.features, [0, 2, 4])

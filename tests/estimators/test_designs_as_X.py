@@ -9,10 +9,10 @@ from sklearn.model_selection import cross_val_score
 
 from tests.laws.designs import ComputedDesign, CountingDesign, MappedDesign, all_pairs, processes, products
 from tests.problems import many_classes, problem
+from tests.rule import fgm_by_rule
 from thresher import (
     AdditiveChi2,
     AdditiveGaussian,
-    FGMClassifier,
     Intersection,
     Polynomial,
     SparseSVC,
@@ -40,8 +40,8 @@ def same_model(one, other, rtol=1e-9):
 
 
 CLASSIFIERS = [
-    FGMClassifier(4),
-    FGMClassifier(4, scale="std", loss="logistic"),
+    fgm_by_rule(4),
+    fgm_by_rule(4, scale="std", loss="logistic"),
     SparseSVC(0.1, 0.05, scale=None, fit_intercept=False),
 ]
 
@@ -71,8 +71,8 @@ def test_fits_on_products_that_nobody_wrote_down_equal_those_on_the_matrix():
     y = np.where(base[:, 2] * base[:, 5] + 0.3 * base[:, 7] ** 2 + noise > 0.2, 1, 0)
     whole = products(base, all_pairs(9))
     for options in ({}, {"elimination": False}, {"C": "auto", "cv": 3}, {"loss": "logistic"}):
-        reference = FGMClassifier(3, scale="std", **options).fit(whole, y)
-        lazy = FGMClassifier(3, scale="std", **options).fit(ComputedDesign(base), y)
+        reference = fgm_by_rule(3, scale="std", **options).fit(whole, y)
+        lazy = fgm_by_rule(3, scale="std", **options).fit(ComputedDesign(base), y)
         same_model(reference, lazy)
         assert reference.path_.numbers.tolist() == lazy.path_.numbers.tolist()
         np.testing.assert_allclose(lazy.decision_function(ComputedDesign(base)), reference.decision_function(whole))
@@ -83,7 +83,7 @@ def test_the_trace_says_what_was_read():
     """Passes are counted by the block that is read, not by the code that reads it."""
     for options in ({}, {"elimination": False}, {"always_include": [3, 5]}, {"C": "auto", "cv": 3}):
         design = CountingDesign(X)
-        clf = FGMClassifier(4, **options).fit(design, Y)
+        clf = fgm_by_rule(4, **options).fit(design, Y)
         trace = clf.selection_.trace
         assert trace.passes == pytest.approx(design.passes())
         for kind in ("scan", "take", "validate"):
@@ -94,10 +94,10 @@ def test_the_trace_says_what_was_read():
 def test_a_design_in_files_serves_many_classes(tmp_path):
     Z, codes, _, _ = many_classes(50, 20, 3, seed=1)
     design = MappedDesign(Z, tmp_path)
-    same_model(FGMClassifier(4).fit(Z, codes), FGMClassifier(4).fit(design, codes))
+    same_model(fgm_by_rule(4).fit(Z, codes), fgm_by_rule(4).fit(design, codes))
     weights = np.arange(50) % 3
-    reference = FGMClassifier(4, per_class=True).fit(Z, codes, weights)
-    clf = FGMClassifier(4, per_class=True).fit(design, codes, sample_weight=weights)
+    reference = fgm_by_rule(4, per_class=True).fit(Z, codes, weights)
+    clf = fgm_by_rule(4, per_class=True).fit(design, codes, sample_weight=weights)
     same_model(reference, clf)
     assert clf.decision_function(design).shape == (50, 3)
 
@@ -127,8 +127,8 @@ def test_pieces_that_run_in_other_processes_give_the_picks_of_memory(kind, optio
     made_of = KINDS[kind]
     positive_only = getattr(made_of.get("feature_map"), "positive_only", False)
     A = np.abs(X) if positive_only else X
-    clf = FGMClassifier(4, **made_of, **options)
-    reference = FGMClassifier(4, **made_of, **options).fit(A, Y)
+    clf = fgm_by_rule(4, **made_of, **options)
+    reference = fgm_by_rule(4, **made_of, **options).fit(A, Y)
     clf.fit(MappedDesign(A, tmp_path, processes()), Y)
     same_model(reference, clf, rtol=1e-8)  # the law for two storages
     if kind in ("polynomial", "heredity"):
@@ -139,21 +139,21 @@ def test_pieces_that_run_in_other_processes_give_the_picks_of_memory(kind, optio
 def test_a_scaled_design_has_weights_in_the_units_of_its_base():
     factor, shift = np.linspace(0.5, 2.0, 30), np.linspace(-1.0, 1.0, 30)
     design = ScaledDesign(as_design(X), Scaling(factor, shift))
-    reference = FGMClassifier(4, scale=None).fit((X - shift) * factor, Y)
-    clf = FGMClassifier(4, scale=None).fit(design, Y)
+    reference = fgm_by_rule(4, scale=None).fit((X - shift) * factor, Y)
+    clf = fgm_by_rule(4, scale=None).fit(design, Y)
     np.testing.assert_array_equal(clf.selection_.features, reference.selection_.features)
     expected = reference.decision_function((X - shift) * factor)
     np.testing.assert_allclose(clf.decision_function(design), expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(clf.decision_function(X), expected, rtol=1e-9, atol=1e-9)
     with pytest.raises(InvalidDataError, match="the Design is already scaled: set scale=None, got 'auto'"):
-        FGMClassifier(4).fit(design, Y)
+        fgm_by_rule(4).fit(design, Y)
 
 
 def test_columns_that_a_design_leaves_out_are_zero():
     wide = sparse.csr_array((S.data, S.indices.astype(np.int64) * 10**6, S.indptr), shape=(60, 3 * 10**7))
     design = as_design(wide)
     assert design.width < design.n_columns == 3 * 10**7
-    clf = FGMClassifier(3, scale=None).fit(wide, Y)
+    clf = fgm_by_rule(3, scale=None).fit(wide, Y)
     other = as_design(wide[:5])
     np.testing.assert_allclose(clf.decision_function(other), clf.decision_function(wide[:5]), atol=1e-12)
     np.testing.assert_array_equal(clf.transform(other).toarray(), clf.transform(wide[:5]).toarray())
@@ -161,19 +161,19 @@ def test_columns_that_a_design_leaves_out_are_zero():
 
 def test_a_design_without_its_empty_columns_is_a_start_for_another_fit():
     wide = sparse.csr_array((S.data, S.indices.astype(np.int64) * 10**6, S.indptr), shape=(60, 3 * 10**7))
-    clf = FGMClassifier(3, scale=None, warm_start=True).fit(as_design(wide), Y)
-    same_model(FGMClassifier(3, scale=None).fit(wide, Y), clf.fit(as_design(wide), Y))
+    clf = fgm_by_rule(3, scale=None, warm_start=True).fit(as_design(wide), Y)
+    same_model(fgm_by_rule(3, scale=None).fit(wide, Y), clf.fit(as_design(wide), Y))
     first = int(clf.selection_.features[0])
     without = wide.copy()
     without.data[without.indices == first] = 0.0
     without.eliminate_zeros()
     assert first not in clf.fit(as_design(without), Y).selection_.features, "a column that is gone is no start"
     with pytest.raises(InvalidDataError, match=f"always_include contains column {first}, which has only zeros"):
-        FGMClassifier(3, scale=None, always_include=[first]).fit(as_design(without), Y)
+        fgm_by_rule(3, scale=None, always_include=[first]).fit(as_design(without), Y)
 
 
 def test_displays_score_a_design():
-    clf = FGMClassifier(4).fit(X, Y)
+    clf = fgm_by_rule(4).fit(X, Y)
     np.testing.assert_allclose(path_scores(clf, as_design(X), Y), path_scores(clf, X, Y))
     areas = [path_scores(clf, data, Y, scoring="roc_auc") for data in (as_design(S), S)]
     np.testing.assert_allclose(*areas)
@@ -200,11 +200,11 @@ def test_streams_need_rows_and_say_so():
 
 def test_splitters_of_scikit_learn_are_told_the_way():
     with pytest.raises(UnsupportedDesignError, match=r"rows of a Design cannot be indexed.*sample_weight=0"):
-        cross_val_score(FGMClassifier(3), as_design(X), Y, error_score="raise")
+        cross_val_score(fgm_by_rule(3), as_design(X), Y, error_score="raise")
 
 
 def test_wrong_designs_and_labels_are_refused():
-    clf = FGMClassifier(3).fit(as_design(X), Y)
+    clf = fgm_by_rule(3).fit(as_design(X), Y)
     with pytest.raises(InvalidDataError, match="X has 10 features, but the model was fitted with 30"):
         clf.predict(as_design(X[:, :10]))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
@@ -226,7 +226,7 @@ def test_max_time_is_heard_inside_a_scan_and_the_model_before_it_is_returned(mon
         return original(self, score, reducer, deadline)
 
     monkeypatch.setattr(Design, "scan", scan)
-    clf = FGMClassifier(8, elimination=False, features_per_turn=2, max_time=1000.0)
+    clf = fgm_by_rule(8, elimination=False, features_per_turn=2, max_time=1000.0)
     with pytest.warns(UserWarning, match="stopped early: max_time reached"):
         clf.fit(X, Y)
     assert len(scans) == 4
@@ -250,7 +250,7 @@ def test_a_scan_that_is_cut_short_still_gives_as_many_features_as_asked_for(cut_
 
     monkeypatch.setattr(Design, "scan", scan)
     design = CountingDesign(X)
-    clf = FGMClassifier(8, n_candidates=2.0, features_per_turn=2, max_time=1000.0).fit(design, Y)
+    clf = fgm_by_rule(8, n_candidates=2.0, features_per_turn=2, max_time=1000.0).fit(design, Y)
     assert len(scans) == cut_at
     assert clf.selection_.features.size == 8
     assert clf.selection_.trace.steps[-1].kind == "thresh"

@@ -9,7 +9,7 @@ from scipy import sparse
 
 import thresher
 from tests.problems import many_classes, problem
-from thresher import FGMClassifier
+from tests.rule import fgm_by_rule
 from thresher.data.input.validation import as_design
 
 X, y, _ = problem(60, 40, 4)
@@ -23,14 +23,14 @@ WAYS = [
 def without(columns, **options):
     """A fit on the other columns alone, its features in the numbers of X."""
     rest = np.setdiff1d(np.arange(X.shape[1]), columns)
-    clf = FGMClassifier(5, **options).fit(X[:, rest], y)
+    clf = fgm_by_rule(5, **options).fit(X[:, rest], y)
     return clf, rest
 
 
 @pytest.mark.parametrize("options", WAYS)
 def test_a_fit_that_excludes_columns_is_that_on_the_others(options):
-    best = FGMClassifier(5, **options).fit(X, y).selection_.features[:3]
-    clf = FGMClassifier(5, exclude=best[::-1].tolist(), **options).fit(X, y)
+    best = fgm_by_rule(5, **options).fit(X, y).selection_.features[:3]
+    clf = fgm_by_rule(5, exclude=best[::-1].tolist(), **options).fit(X, y)
     other, rest = without(best, **options)
     np.testing.assert_array_equal(clf.selection_.features, rest[other.selection_.features])
     for name in ("objective", "lower_bound", "pick_objective", "pick_bound"):
@@ -42,28 +42,28 @@ def test_a_fit_that_excludes_columns_is_that_on_the_others(options):
 
 @pytest.mark.parametrize("storage", STORAGES)
 def test_every_storage(storage):
-    expected = FGMClassifier(5, exclude=[0, 2]).fit(X, y).selection_.features
-    np.testing.assert_array_equal(FGMClassifier(5, exclude=[2, 0, 2]).fit(storage(X), y).selection_.features, expected)
+    expected = fgm_by_rule(5, exclude=[0, 2]).fit(X, y).selection_.features
+    np.testing.assert_array_equal(fgm_by_rule(5, exclude=[2, 0, 2]).fit(storage(X), y).selection_.features, expected)
 
 
 @pytest.mark.parametrize("per_class", [False, True])
 def test_many_classes(per_class):
     A, labels = many_classes()[:2]
-    taken = FGMClassifier(4, per_class=per_class).fit(A, labels).selection_.features[:2]
-    clf = FGMClassifier(4, per_class=per_class, exclude=taken).fit(A, labels)
+    taken = fgm_by_rule(4, per_class=per_class).fit(A, labels).selection_.features[:2]
+    clf = fgm_by_rule(4, per_class=per_class, exclude=taken).fit(A, labels)
     assert not np.isin(taken, clf.selection_.features).any()
 
 
 def test_by_name_with_always_include_and_no_number():
     frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(40)])
-    clf = FGMClassifier(5, exclude=["g0", "g1"], always_include=["g9"]).fit(frame, y)
+    clf = fgm_by_rule(5, exclude=["g0", "g1"], always_include=["g9"]).fit(frame, y)
     assert not np.isin([0, 1], clf.selection_.features).any()
     assert 9 in clf.selection_.features
-    assert not np.isin([0, 1], FGMClassifier(exclude=["g0", "g1"]).fit(frame, y).selection_.features).any()
+    assert not np.isin([0, 1], fgm_by_rule(exclude=["g0", "g1"]).fit(frame, y).selection_.features).any()
 
 
 def test_a_warm_start_leaves_out_what_is_excluded_now():
-    clf = FGMClassifier(5, warm_start=True).fit(X, y)
+    clf = fgm_by_rule(5, warm_start=True).fit(X, y)
     first = clf.selection_.features[:2].tolist()
     clf.set_params(exclude=first).fit(X, y)
     assert not np.isin(first, clf.selection_.features).any()
@@ -72,7 +72,7 @@ def test_a_warm_start_leaves_out_what_is_excluded_now():
 
 def test_columns_of_zeros_that_a_design_omits():
     A = sparse.csr_array(np.where(np.arange(4000) < 40, np.pad(X, ((0, 0), (0, 3960))), 0.0))
-    clf = FGMClassifier(5, exclude=[1, 3999]).fit(A, y)
+    clf = fgm_by_rule(5, exclude=[1, 3999]).fit(A, y)
     assert 1 not in clf.selection_.features
     assert clf.selection_.features.size == 5
 
@@ -89,23 +89,23 @@ def test_columns_of_zeros_that_a_design_omits():
 )
 def test_wrong_values_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        FGMClassifier(5, **options).fit(X, y)
+        fgm_by_rule(5, **options).fit(X, y)
 
 
 def test_a_fraction_is_one_of_all_columns_as_far_as_there_are_so_many():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        clf = FGMClassifier(0.5, exclude=range(30)).fit(X, y)
+        clf = fgm_by_rule(0.5, exclude=range(30)).fit(X, y)
     assert clf.selection_.features.size == 10
 
 
 def test_model_files_keep_it(tmp_path):
-    clf = FGMClassifier(5, exclude=[0, 2]).fit(X, y)
+    clf = fgm_by_rule(5, exclude=[0, 2]).fit(X, y)
     thresher.save(clf, tmp_path / "model.json")
     assert thresher.load(tmp_path / "model.json").exclude == [0, 2]
 
 
 def test_a_column_excluded_twice_counts_once():
-    clf = FGMClassifier(39, exclude=[2, 2]).fit(X, y)
+    clf = fgm_by_rule(39, exclude=[2, 2]).fit(X, y)
     np.testing.assert_array_equal(clf.selection_.features, np.delete(np.arange(40), 2))
     assert "no 39 of the 39 columns" in clf.proof()

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from tests.problems import many_classes, problem
+from tests.rule import fgm_by_rule
 from thresher import (
     AlignmentPath,
     AlignmentPathClassifier,
     FeaturePath,
-    FGMClassifier,
     Grid,
     KernelPath,
     Path,
@@ -20,9 +20,9 @@ Z, CODES, _, _ = many_classes(90, 30, seed=8)
 FITTED = {}
 COARSE = KernelPath(step=0.2)
 CASES = {
-    "path": lambda: FGMClassifier(6).fit(X, y),
-    "path of growth": lambda: FGMClassifier(6, elimination=False).fit(X, y),
-    "path, per class": lambda: FGMClassifier(4, per_class=True).fit(Z, CODES),
+    "path": lambda: fgm_by_rule(6).fit(X, y),
+    "path of growth": lambda: fgm_by_rule(6, elimination=False).fit(X, y),
+    "path, per class": lambda: fgm_by_rule(4, per_class=True).fit(Z, CODES),
     "kernels": lambda: AlignmentPathClassifier(path=KernelPath(step=0.1), cv=None).fit(X, y),
     "kernels, three classes": lambda: AlignmentPathClassifier("linear", path=COARSE, cv=None).fit(Z, CODES),
     "grid": lambda: SparseSVCPath(4, 5, scale=None, fit_intercept=False).fit(X, y),

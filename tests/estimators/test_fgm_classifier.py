@@ -22,6 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from tests.rule import fgm_by_rule
 from thresher import FGMClassifier
 from thresher.datasets import make_wide
 from thresher.errors import FewerFeaturesWarning
@@ -36,6 +37,7 @@ FEW = np.where(np.random.default_rng(9).random(X.shape) < 0.2, EXACT32, 0.0)
 @parametrize_with_checks(
     [
         FGMClassifier(),
+        FGMClassifier(1.0),
         FGMClassifier(1.0, per_class=True),
         FGMClassifier(1.0, loss="logistic", elimination=False, debias=True),
         FGMClassifier(scale="max"),
@@ -77,7 +79,7 @@ def storages(A):
 )
 @pytest.mark.parametrize("A", [EXACT32, FEW], ids=["dense", "sparse"])
 def test_one_answer_from_every_storage(loss, options, A):
-    clf = FGMClassifier(12, loss=loss, **options)
+    clf = fgm_by_rule(12, loss=loss, **options)
     reference = clone(clf).fit(A, y).selection_
     for name, stored in storages(A).items():
         if name == "pandas":
@@ -91,12 +93,12 @@ def test_one_answer_from_every_storage(loss, options, A):
 def test_memory_map_is_read_in_place(tmp_path):
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    assert np.array_equal(FGMClassifier(8).fit(mapped, y).coef_.toarray(), FGMClassifier(8).fit(X, y).coef_.toarray())
+    assert np.array_equal(fgm_by_rule(8).fit(mapped, y).coef_.toarray(), fgm_by_rule(8).fit(X, y).coef_.toarray())
 
 
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
     monkeypatch.setattr("thresher.data.workers.SMALL", 0)  # threads are used however small the work
-    fits = [FGMClassifier(20, n_jobs=jobs).fit(X, y) for jobs in (1, 2, 4, 8, None, -1)]
+    fits = [fgm_by_rule(20, n_jobs=jobs).fit(X, y) for jobs in (1, 2, 4, 8, None, -1)]
     for fit in fits[1:]:
         assert np.array_equal(fit.selection_.weights, fits[0].selection_.weights)
         assert fit.intercept_ == fits[0].intercept_
@@ -113,7 +115,7 @@ def test_integer_weights_equal_repeated_rows(loss):
             {"debias": True, "elimination": False},
             {"fit_intercept": False},
         ):
-            clf = FGMClassifier(10, loss=loss, scale=scale, n_candidates=n_candidates, **options)
+            clf = fgm_by_rule(10, loss=loss, scale=scale, n_candidates=n_candidates, **options)
             weighed = clone(clf).fit(X, y, sample_weight=weights)
             repeated = clone(clf).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
             assert np.array_equal(weighed.selection_.features, repeated.selection_.features)
@@ -122,8 +124,8 @@ def test_integer_weights_equal_repeated_rows(loss):
 
 
 def test_class_weight_dict_equals_sample_weight():
-    by_class = FGMClassifier(8, class_weight={-1: 3.0}).fit(X, y)
-    by_sample = FGMClassifier(8).fit(X, y, sample_weight=np.where(y < 0, 3.0, 1.0))
+    by_class = fgm_by_rule(8, class_weight={-1: 3.0}).fit(X, y)
+    by_sample = fgm_by_rule(8).fit(X, y, sample_weight=np.where(y < 0, 3.0, 1.0))
     np.testing.assert_allclose(by_class.coef_.toarray(), by_sample.coef_.toarray(), rtol=1e-9)
 
 
@@ -131,25 +133,25 @@ def test_balanced_classes_count_alike():
     few = np.flatnonzero((y > 0) | (np.arange(200) < 60))
     share = (y[few] > 0).mean()
     by_hand = {1: 0.5 / share, -1: 0.5 / (1 - share)}
-    balanced = FGMClassifier(8, class_weight="balanced").fit(X[few], y[few])
+    balanced = fgm_by_rule(8, class_weight="balanced").fit(X[few], y[few])
     np.testing.assert_allclose(
-        balanced.coef_.toarray(), FGMClassifier(8, class_weight=by_hand).fit(X[few], y[few]).coef_.toarray(), rtol=1e-8
+        balanced.coef_.toarray(), fgm_by_rule(8, class_weight=by_hand).fit(X[few], y[few]).coef_.toarray(), rtol=1e-8
     )
 
 
 def test_the_rule_of_auto_scale():
     dense, half = X.copy(), X.copy()
     half[:, :100] *= np.arange(200)[:, None] % 3 == 0  # a quarter of the columns are zero in most rows
-    assert FGMClassifier(5).fit(dense, y).selection_.scale == "std"
-    assert FGMClassifier(5).fit(half, y).selection_.scale == "max"
-    assert FGMClassifier(5).fit(FEW, y).selection_.scale is None
+    assert fgm_by_rule(5).fit(dense, y).selection_.scale == "std"
+    assert fgm_by_rule(5).fit(half, y).selection_.scale == "max"
+    assert fgm_by_rule(5).fit(FEW, y).selection_.scale is None
     weights = (np.arange(200) % 3 == 0).astype(float)  # among the rows that count, no column is mostly zero
-    assert FGMClassifier(5).fit(half, y, sample_weight=weights).selection_.scale == "std"
+    assert fgm_by_rule(5).fit(half, y, sample_weight=weights).selection_.scale == "std"
 
 
 def test_weights_are_in_the_units_of_X():
     factor = 10.0 ** np.random.default_rng(2).integers(-3, 4, X.shape[1])
-    plain, scaled = FGMClassifier(8, scale="std").fit(X, y), FGMClassifier(8, scale="std").fit(X * factor + 5.0, y)
+    plain, scaled = fgm_by_rule(8, scale="std").fit(X, y), fgm_by_rule(8, scale="std").fit(X * factor + 5.0, y)
     assert np.array_equal(plain.selection_.features, scaled.selection_.features)
     expected = plain.decision_function(X)
     np.testing.assert_allclose(scaled.decision_function(X * factor + 5.0), expected, rtol=1e-6, atol=1e-8)
@@ -160,7 +162,7 @@ def test_weights_are_in_the_units_of_X():
 
 
 def test_true_features_are_found_and_certified():
-    clf = FGMClassifier(8).fit(X, y)
+    clf = fgm_by_rule(8).fit(X, y)
     assert len(set(clf.selection_.features) & set(DATA.relevant)) >= 5
     clf.selection_.check()
     certificate = clf.selection_.certificate
@@ -173,32 +175,32 @@ def test_true_features_are_found_and_certified():
 
 
 def test_until_the_gap_is_within_tol():
-    clf = FGMClassifier(tol=1e-4).fit(X, y)
+    clf = fgm_by_rule(tol=1e-4).fit(X, y)
     assert clf.selection_.certificate.gap <= 1e-4
     assert clf.selection_.stop_reason.startswith("converged: duality gap")
 
 
 def test_fraction_and_full_width():
-    assert FGMClassifier(0.05).fit(X, y).selection_.features.size == 20
-    assert FGMClassifier(X.shape[1], C=1e-3).fit(X, y).selection_.features.size == X.shape[1]
+    assert fgm_by_rule(0.05).fit(X, y).selection_.features.size == 20
+    assert fgm_by_rule(X.shape[1], C=1e-3).fit(X, y).selection_.features.size == X.shape[1]
 
 
 def test_always_include():
     names = [f"g{j}" for j in range(X.shape[1])]
-    by_number = FGMClassifier(8, always_include=[399, 5]).fit(X, y)
-    by_name = FGMClassifier(8, always_include=["g399", "g5"]).fit(pd.DataFrame(X, columns=names), y)
+    by_number = fgm_by_rule(8, always_include=[399, 5]).fit(X, y)
+    by_name = fgm_by_rule(8, always_include=["g399", "g5"]).fit(pd.DataFrame(X, columns=names), y)
     assert {5, 399} <= set(by_number.selection_.features)
     assert by_number.selection_.features.size == 8
     np.testing.assert_allclose(by_number.selection_.weights, by_name.selection_.weights, rtol=1e-8)
     for wrong, message in (([400], "from 0 to 399"), (["g5"], "no column names"), ([1.5], "column numbers or names")):
         with pytest.raises(ValueError, match=message):
-            FGMClassifier(8, always_include=wrong).fit(X, y)
+            fgm_by_rule(8, always_include=wrong).fit(X, y)
     with pytest.raises(ValueError, match="names 3 features, but n_features_to_select is 2"):
-        FGMClassifier(2, always_include=[1, 2, 3]).fit(X, y)
+        fgm_by_rule(2, always_include=[1, 2, 3]).fit(X, y)
 
 
 def test_warm_start_from_the_answer_takes_a_scan_or_two():
-    clf = FGMClassifier(20, warm_start=True).fit(X, y)
+    clf = fgm_by_rule(20, warm_start=True).fit(X, y)
     first = clf.selection_
     again = clf.fit(X, y).selection_
     assert len([step for step in again.trace.steps if step.kind == "scan"]) <= 2
@@ -206,7 +208,7 @@ def test_warm_start_from_the_answer_takes_a_scan_or_two():
     np.testing.assert_allclose(first.weights, again.weights, rtol=1e-6)
     more = clf.set_params(n_features_to_select=30).fit(X, y).selection_
     assert more.features.size == 30
-    cold = FGMClassifier(30).fit(X, y).selection_
+    cold = fgm_by_rule(30).fit(X, y).selection_
     assert more.trace.passes < cold.trace.passes
     fewer = clf.set_params(n_features_to_select=10).fit(X, y).selection_
     assert set(fewer.features) <= set(more.features)
@@ -216,8 +218,8 @@ def test_warm_start_from_the_answer_takes_a_scan_or_two():
 
 
 def test_debias_lowers_the_objective_of_the_pick():
-    grown = FGMClassifier(20).fit(X, y).selection_
-    refit = FGMClassifier(20, debias=True).fit(X, y).selection_
+    grown = fgm_by_rule(20).fit(X, y).selection_
+    refit = fgm_by_rule(20, debias=True).fit(X, y).selection_
     assert np.array_equal(grown.features, refit.features)
     assert refit.certificate.pick_objective <= grown.certificate.pick_objective
     assert refit.certificate.objective == pytest.approx(grown.certificate.objective)
@@ -226,7 +228,7 @@ def test_debias_lowers_the_objective_of_the_pick():
 @pytest.mark.parametrize("labels", [("no", "yes"), (False, True), (3, 70), (0.0, 1.0)])
 def test_labels_of_any_kind(labels):
     named = np.array(labels)[(y > 0).astype(int)]
-    clf = FGMClassifier(8).fit(X, named)
+    clf = fgm_by_rule(8).fit(X, named)
     assert clf.classes_.tolist() == list(labels)
     assert (clf.predict(X) == named).mean() > 0.85
 
@@ -235,7 +237,7 @@ def test_labels_of_any_kind(labels):
 def test_names_and_set_output(frame):
     table = frame({f"g{j}": X[:, j].astype(np.float32) for j in range(40)})
     kind = "pandas" if frame is pd.DataFrame else "polars"
-    clf = FGMClassifier(5).set_output(transform=kind).fit(table, y)
+    clf = fgm_by_rule(5).set_output(transform=kind).fit(table, y)
     out = clf.transform(table)
     assert isinstance(out, frame)
     assert list(out.columns) == clf.get_feature_names_out().tolist() == [f"g{j}" for j in clf.get_support(indices=True)]
@@ -249,7 +251,7 @@ def test_names_and_set_output(frame):
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.csc_array, sparse.csr_matrix])
 def test_transform_keeps_storage_and_inverts(kind):
     stored = kind(FEW)
-    clf = FGMClassifier(10).fit(stored, y)
+    clf = fgm_by_rule(10).fit(stored, y)
     out = clf.transform(stored)
     assert type(out) is type(stored)
     dense = out.toarray() if sparse.issparse(out) else out
@@ -260,13 +262,13 @@ def test_transform_keeps_storage_and_inverts(kind):
 
 
 def test_works_with_the_tools_of_scikit_learn():
-    pipe = make_pipeline(StandardScaler(), FGMClassifier(10), LogisticRegression())
+    pipe = make_pipeline(StandardScaler(), fgm_by_rule(10), LogisticRegression())
     assert cross_val_score(pipe, X, y, cv=3).mean() > 0.7
     search = GridSearchCV(
-        FGMClassifier(), {"n_features_to_select": [4, 8], "n_candidates": ["auto", 2.0]}, cv=3, n_jobs=2
+        fgm_by_rule(), {"n_features_to_select": [4, 8], "n_candidates": ["auto", 2.0]}, cv=3, n_jobs=2
     ).fit(X, y)
     assert search.best_score_ > 0.7
-    clf = FGMClassifier(8).fit(X, y)
+    clf = fgm_by_rule(8).fit(X, y)
     restored = pickle.loads(pickle.dumps(clf))
     np.testing.assert_array_equal(restored.decision_function(X), clf.decision_function(X))
     assert not hasattr(clone(clf), "selection_")
@@ -275,17 +277,17 @@ def test_works_with_the_tools_of_scikit_learn():
 def test_sample_weight_is_routed():
     with sklearn.config_context(enable_metadata_routing=True):
         pipe = make_pipeline(
-            StandardScaler().set_fit_request(sample_weight=False), FGMClassifier(5).set_fit_request(sample_weight=True)
+            StandardScaler().set_fit_request(sample_weight=False), fgm_by_rule(5).set_fit_request(sample_weight=True)
         )
         weights = np.where(np.arange(y.size) < 100, 1.0, 0.0)
         pipe.fit(X, y, sample_weight=weights)
-    alone = FGMClassifier(5).fit(StandardScaler().fit_transform(X), y, sample_weight=weights)
+    alone = fgm_by_rule(5).fit(StandardScaler().fit_transform(X), y, sample_weight=weights)
     assert np.array_equal(pipe[-1].selection_.features, alone.selection_.features)
 
 
 def test_inputs_are_neither_changed_nor_kept():
     A, b = X.copy(), y.copy()
-    clf = FGMClassifier(8).fit(A, b)
+    clf = fgm_by_rule(8).fit(A, b)
     assert np.array_equal(A, X)
     before = clf.decision_function(X)
     A[:], b[:] = 0.0, 1
@@ -294,7 +296,7 @@ def test_inputs_are_neither_changed_nor_kept():
 
 def test_nothing_of_size_p_is_held_after_fit():
     wide = sparse.random(50, 200_000, density=1e-3, random_state=0, format="csr")
-    clf = FGMClassifier(5).fit(wide, np.arange(50) % 2)
+    clf = fgm_by_rule(5).fit(wide, np.arange(50) % 2)
     assert len(pickle.dumps(clf)) < 150_000
 
 
@@ -311,7 +313,10 @@ def test_nothing_of_size_p_is_held_after_fit():
         ({"features_per_turn": 0}, "features_per_turn must be an integer >= 1"),
         ({"tol": -1}, "tol must be a non-negative number"),
         ({"solver": "newton"}, "solver must be one of 'auto', 'apg'; got 'newton'"),
-        ({"solver": "apg"}, 'solver="apg" is the algorithm of the paper, .* set elimination=False'),
+        (
+            {"solver": "apg", "elimination": True},
+            'solver="apg" is the algorithm of the paper, .* set elimination=False',
+        ),
         ({"max_iter": 0}, "max_iter must be an integer >= 1"),
         ({"max_time": 0}, "max_time must be a positive number"),
         ({"scale": "robust"}, "scale must be one of None, 'unit', 'std', 'max', 'auto'; got 'robust'"),
@@ -322,7 +327,7 @@ def test_nothing_of_size_p_is_held_after_fit():
 )
 def test_wrong_parameters_are_named(options, message):
     with pytest.raises(ValueError, match=message):
-        FGMClassifier(**options).fit(X, y)
+        fgm_by_rule(**options).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -339,7 +344,7 @@ def test_wrong_parameters_are_named(options, message):
 def test_wrong_data_is_refused(change, message):
     data = change()
     with pytest.raises(ValueError, match=message):
-        FGMClassifier().fit(*data)
+        fgm_by_rule().fit(*data)
 
 
 @pytest.mark.parametrize(
@@ -353,21 +358,21 @@ def test_wrong_data_is_refused(change, message):
 )
 def test_wrong_weights_are_refused(weights, message):
     with pytest.raises(ValueError, match=message):
-        FGMClassifier().fit(X, y, sample_weight=weights)
+        fgm_by_rule().fit(X, y, sample_weight=weights)
 
 
 def test_fewer_features_than_asked_is_said():
     with pytest.warns(FewerFeaturesWarning, match="selected 3 features instead of the requested 10: .*no other feat"):
-        FGMClassifier(10).fit(np.where(np.arange(400) < 3, X, 0.0), y)
+        fgm_by_rule(10).fit(np.where(np.arange(400) < 3, X, 0.0), y)
     with pytest.warns(FewerFeaturesWarning, match="stopped early: max_iter=1 reached"):
-        FGMClassifier(50, max_iter=1, elimination=False).fit(X, y)
+        fgm_by_rule(50, max_iter=1, elimination=False).fit(X, y)
     with pytest.warns(FewerFeaturesWarning, match="no feature was selected"):
-        FGMClassifier().fit(np.ones((200, 5)), y)
+        fgm_by_rule().fit(np.ones((200, 5)), y)
 
 
 def test_duplicated_columns_go_to_the_lower_number():
     doubled = np.concatenate([X, X], axis=1)
-    clf = FGMClassifier(8).fit(doubled, y)
+    clf = fgm_by_rule(8).fit(doubled, y)
     chosen = set(clf.selection_.features.tolist())
     assert all(j - 400 in chosen for j in chosen if j >= 400), "the copy was taken and not the first one"
 
@@ -376,7 +381,7 @@ def test_max_time_returns_what_was_found():
     big = make_classification(2000, 500, n_informative=50, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
-        clf = FGMClassifier(400, max_time=0.05, features_per_turn=1).fit(*big)
+        clf = fgm_by_rule(400, max_time=0.05, features_per_turn=1).fit(*big)
     assert clf.selection_.stop_reason == "stopped early: max_time reached"
     assert 1 <= clf.selection_.features.size < 400
 
@@ -387,7 +392,7 @@ INTERRUPTED = textwrap.dedent("""
     from thresher.datasets import make_wide
     data = make_wide(2000, 3000, n_relevant=200, random_state=0)
     FGMClassifier(2).fit(data.X, data.y)
-    clf = FGMClassifier(2500, features_per_turn=1, max_iter=10**6)
+    clf = FGMClassifier(2500, C=1.0, elimination=True, features_per_turn=1, max_iter=10**6)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:
@@ -408,21 +413,21 @@ def test_ctrl_c_keeps_the_best_model_and_raises_again():
 
 
 def test_verbose_draws_on_standard_error(capsys, monkeypatch):
-    FGMClassifier(8, verbose=2).fit(X, y)
+    fgm_by_rule(8, verbose=2).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) >= 8
     assert re.search(r"\d+/384 features  \d+ in the model", lines[-2])
     assert "gap" in lines[-2]
     assert lines[-1].startswith("8 features in the model; 8 features selected, as requested; ")
-    FGMClassifier(8, verbose=1).fit(X, y)  # in a log
+    fgm_by_rule(8, verbose=1).fit(X, y)  # in a log
     written = capsys.readouterr().err
     assert "\r" not in written
     assert [line == line.rstrip() for line in written.splitlines()] == 3 * [True]  # the first, the last, the result
     monkeypatch.setattr(progress, "LOG_SECONDS", 0.0)
-    FGMClassifier(8, verbose=1).fit(X, y)
+    fgm_by_rule(8, verbose=1).fit(X, y)
     assert len(capsys.readouterr().err.splitlines()) >= 8
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    FGMClassifier(verbose=1).fit(X, y)
+    fgm_by_rule(verbose=1).fit(X, y)
     assert capsys.readouterr().err.startswith("\r")
-    FGMClassifier(8).fit(X, y)
+    fgm_by_rule(8).fit(X, y)
     assert capsys.readouterr() == ("", "")

@@ -10,10 +10,9 @@ import pyarrow as pa
 import pytest
 
 from tests.problems import many_classes, problem
+from tests.rule import fgm_by_rule, miles_by_rule
 from thresher import (
     AlignmentPathClassifier,
-    FGMClassifier,
-    MILESClassifier,
     SparseSVC,
     SparseSVCPath,
     StreamClassifier,
@@ -26,11 +25,11 @@ X, Y, _ = problem(60, 12, 5)
 NAMES = [f"GENE{j:03d}" for j in range(12)]
 MADE = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 SELECTORS = [
-    FGMClassifier(3, loss="logistic"),
-    FGMClassifier(3, feature_map="polynomial"),
-    FGMClassifier(2, groups=np.repeat(np.arange(6), 2)),
-    FGMClassifier(2, feature_map="additive_gaussian"),
-    FGMClassifier(2, always_include=["GENE011"], scale=None),
+    fgm_by_rule(3, loss="logistic"),
+    fgm_by_rule(3, feature_map="polynomial"),
+    fgm_by_rule(2, groups=np.repeat(np.arange(6), 2)),
+    fgm_by_rule(2, feature_map="additive_gaussian"),
+    fgm_by_rule(2, always_include=["GENE011"], scale=None),
     SparseSVC(1e-2, 0.1),
     SparseSVCPath(2, 3, beta_ratio=0.5),
     StreamClassifier(3),
@@ -70,7 +69,7 @@ def test_only_the_selected_columns_are_needed_in_any_order(clf, library):
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_what_transform_returns_of_the_selected_columns(library):
-    clf = FGMClassifier(3).set_output(transform=library)
+    clf = fgm_by_rule(3).set_output(transform=library)
     whole = frame(library, A=np.round(4 * X).astype(np.int64))
     clf.fit(whole, Y)
     part = frame(library, used(clf), np.round(4 * X).astype(np.int64))
@@ -81,7 +80,7 @@ def test_what_transform_returns_of_the_selected_columns(library):
 
 
 def test_wrong_names_are_still_refused():
-    clf = FGMClassifier(3).fit(frame("pandas"), Y)
+    clf = fgm_by_rule(3).fit(frame("pandas"), Y)
     selected = used(clf)
     others = [j for j in range(12) if j not in selected]
     missing = re.escape(
@@ -109,10 +108,10 @@ def test_wrong_names_are_still_refused():
 
 def test_what_reads_other_columns_needs_them():
     """Rows are compared in all columns; a path has models with other columns."""
-    bags = MILESClassifier(2, sigma=1.0).fit(frame("pandas"), Y)
+    bags = miles_by_rule(2, sigma=1.0).fit(frame("pandas"), Y)
     with pytest.raises(ValueError, match="yet now missing"):
         bags.predict(frame("pandas", range(11)))
-    clf = FGMClassifier(3).fit(frame("pandas"), Y)
+    clf = fgm_by_rule(3).fit(frame("pandas"), Y)
     for method in (clf.checked, clf.interchangeable):
         with pytest.raises(ValueError, match="yet now missing"):
             method(frame("pandas", used(clf)))
@@ -123,7 +122,7 @@ def test_what_reads_other_columns_needs_them():
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_a_selection_as_a_data_frame(library, tmp_path):
-    clf = FGMClassifier(3).fit(frame(library), np.where(Y > 0, "sick", "well"))
+    clf = fgm_by_rule(3).fit(frame(library), np.where(Y > 0, "sick", "well"))
     table, selection = clf.selection_.to_frame(), clf.selection_
     assert type(table) is MADE[library]
     assert list(table.columns) == ["feature", "weight", "importance", "rank", "class"]
@@ -142,7 +141,7 @@ def test_a_selection_as_a_data_frame(library, tmp_path):
 
 def test_a_row_for_each_class():
     A, labels, _, _ = many_classes()
-    clf = FGMClassifier(3).fit(A, labels)
+    clf = fgm_by_rule(3).fit(A, labels)
     table, selection = clf.selection_.to_frame(), clf.selection_
     assert list(table["rank"]) == np.repeat([1, 2, 3], 3).tolist()
     assert list(table["class"]) == [0, 1, 2] * 3
@@ -165,7 +164,7 @@ def test_every_selection_can_be_a_data_frame(clf):
 
 
 def test_the_library_of_a_table(monkeypatch):
-    selection = FGMClassifier(3).fit(X, Y).selection_
+    selection = fgm_by_rule(3).fit(X, Y).selection_
     assert type(selection.to_frame()) is pd.DataFrame
     with pytest.raises(ValueError, match="library must be None, 'pandas' or 'polars', got 'dask'"):
         selection.to_frame("dask")

@@ -12,7 +12,8 @@ from sklearn.base import clone
 import thresher
 from tests.oracles import convex
 from tests.problems import fold_scores, many_classes, problem
-from thresher import FGMClassifier, Groups, Tree, group_by_prefix
+from tests.rule import fgm_by_rule
+from thresher import Groups, Tree, group_by_prefix
 from thresher.data.designs.memory import MemoryDesign
 from thresher.data.designs.units import Members
 from thresher.data.input.validation import as_design
@@ -41,7 +42,7 @@ def test_growth_reaches_the_optimum_of_the_weighted_problem(groups, weights, los
     lists = [list(lists[0][:2]), *lists[1:]] if groups is LISTS else lists
     omega = np.random.default_rng(0).uniform(0.5, 2.0, 10) if weights == "random" else weights
     given = Groups(lists if groups is LISTS else groups, omega, ungrouped="drop")
-    clf = FGMClassifier(groups=given, features_per_turn=2, elimination=False, tol=1e-7, scale=None, C=2.0, loss=loss)
+    clf = fgm_by_rule(groups=given, features_per_turn=2, elimination=False, tol=1e-7, scale=None, C=2.0, loss=loss)
     certificate = clf.fit(X, y).selection_.certificate
     used = {"size": np.array([len(g) for g in lists], dtype=float), "none": np.ones(10), "random": omega}[weights]
     optimum = convex.group_optimum(X, y[:, None], COST, lists, used, 2, loss)
@@ -53,8 +54,8 @@ def test_growth_reaches_the_optimum_of_the_weighted_problem(groups, weights, los
 def test_overlaps_are_those_of_a_matrix_with_the_columns_written_out(loss):
     """Held by reference: the same picks, path, certificate and scores as on copies of the shared columns."""
     entries, label = np.concatenate(LISTS), np.repeat(np.arange(10), [len(g) for g in LISTS])
-    short = FGMClassifier(3, groups=LISTS, scale=None, loss=loss).fit(X, y)
-    long = FGMClassifier(3, groups=label, scale=None, loss=loss).fit(X[:, entries], y)
+    short = fgm_by_rule(3, groups=LISTS, scale=None, loss=loss).fit(X, y)
+    long = fgm_by_rule(3, groups=label, scale=None, loss=loss).fit(X[:, entries], y)
     np.testing.assert_array_equal(short.selection_.groups, long.selection_.groups)
     for name in ("objective", "lower_bound", "pick_objective", "pick_bound"):
         expected = getattr(long.selection_.certificate, name)
@@ -67,7 +68,7 @@ def test_overlaps_are_those_of_a_matrix_with_the_columns_written_out(loss):
 
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_exactly_as_many_groups_as_asked_for(name):
-    clf = FGMClassifier(4, groups=STRUCTURES[name]).fit(X, y)
+    clf = fgm_by_rule(4, groups=STRUCTURES[name]).fit(X, y)
     for number in range(1, 9):
         selection = clf.at(number).selection_
         assert selection.groups.size == number
@@ -86,12 +87,12 @@ def test_exactly_as_many_groups_as_asked_for(name):
 def test_a_pool_of_many_columns_leaves_the_path_for_later(name, monkeypatch):
     """A tenth of the groups leaves at a time; all other numbers are there when they are asked for."""
     monkeypatch.setattr("thresher.families.fgm.fitted_problem.MOST_COLUMNS", 8)
-    clf = FGMClassifier(4, groups=STRUCTURES[name]).fit(X, y)
+    clf = fgm_by_rule(4, groups=STRUCTURES[name]).fit(X, y)
     assert clf.selection_.groups.size == 4
     for number in range(1, 6):  # the pool has five
         assert clf.at(number).selection_.groups.size == number
     monkeypatch.setattr("thresher.families.fgm.fitted_problem.MOST_COLUMNS", 1)
-    wide = FGMClassifier(4, groups=STRUCTURES[name], n_candidates=2.0).fit(X, y)
+    wide = fgm_by_rule(4, groups=STRUCTURES[name], n_candidates=2.0).fit(X, y)
     assert [wide.at(number).selection_.groups.size for number in range(1, 9)] == list(range(1, 9))
     assert wide.selection_.groups.size == 4
 
@@ -99,9 +100,9 @@ def test_a_pool_of_many_columns_leaves_the_path_for_later(name, monkeypatch):
 @pytest.mark.parametrize("name", STRUCTURES)
 @pytest.mark.parametrize("storage", STORAGES)
 def test_every_storage_and_number_of_threads_gives_the_same_pick(name, storage):
-    expected = FGMClassifier(3, groups=STRUCTURES[name]).fit(X, y).selection_
+    expected = fgm_by_rule(3, groups=STRUCTURES[name]).fit(X, y).selection_
     for n_jobs in (1, 3):
-        found = FGMClassifier(3, groups=STRUCTURES[name], n_jobs=n_jobs).fit(storage(X), y).selection_
+        found = fgm_by_rule(3, groups=STRUCTURES[name], n_jobs=n_jobs).fit(storage(X), y).selection_
         np.testing.assert_array_equal(found.groups, expected.groups)
         np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-7, atol=1e-12)
 
@@ -111,22 +112,22 @@ def test_columns_of_zeros_stay_in_their_groups():
     wide = sparse.lil_array((80, 4000))
     wide[:, 0:4000:100] = X
     labels = np.arange(4000) // 400
-    sparse_fit = FGMClassifier(3, groups=labels, scale=None).fit(sparse.csr_array(wide), y)
-    dense_fit = FGMClassifier(3, groups=labels, scale=None).fit(wide.toarray(), y)
+    sparse_fit = fgm_by_rule(3, groups=labels, scale=None).fit(sparse.csr_array(wide), y)
+    dense_fit = fgm_by_rule(3, groups=labels, scale=None).fit(wide.toarray(), y)
     np.testing.assert_array_equal(sparse_fit.selection_.features, dense_fit.selection_.features)
     assert sparse_fit.selection_.features.size == 1200
     np.testing.assert_allclose(*(clf.decision_function(wide.toarray()) for clf in (sparse_fit, dense_fit)))
 
 
 def test_groups_always_included_and_excluded_are_named_by_label():
-    best = FGMClassifier(2, groups=LABELS).fit(X, y).selection_.groups
+    best = fgm_by_rule(2, groups=LABELS).fit(X, y).selection_.groups
     worst = np.setdiff1d(np.arange(10), best)[-1]
-    clf = FGMClassifier(3, groups=LABELS, always_include=[worst], exclude=[best[0], best[0]]).fit(X, y)
+    clf = fgm_by_rule(3, groups=LABELS, always_include=[worst], exclude=[best[0], best[0]]).fit(X, y)
     assert worst in clf.selection_.groups
     assert best[0] not in clf.selection_.groups
     np.testing.assert_array_equal(clf.selection_.forced, columns_of([worst]))
     assert "no 3 of the 9 groups (1 always included)" in clf.proof()
-    named = FGMClassifier(3, groups=np.array([f"g{g}" for g in LABELS]), always_include=[f"g{worst}"]).fit(X, y)
+    named = fgm_by_rule(3, groups=np.array([f"g{g}" for g in LABELS]), always_include=[f"g{worst}"]).fit(X, y)
     assert f"g{worst}" in named.selection_.groups
 
 
@@ -134,7 +135,7 @@ def test_groups_always_included_and_excluded_are_named_by_label():
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_many_classes(name, per_class):
     Z, codes, *_ = many_classes(90, 40, seed=3)
-    clf = FGMClassifier(3, groups=STRUCTURES[name], per_class=per_class).fit(Z, codes)
+    clf = fgm_by_rule(3, groups=STRUCTURES[name], per_class=per_class).fit(Z, codes)
     assert clf.selection_.groups.size == 3 if not per_class else 3 <= clf.selection_.groups.size <= 9
     assert clf.score(Z, codes) > 0.5
     assert ("for each class" in clf.proof()) == per_class
@@ -142,18 +143,18 @@ def test_many_classes(name, per_class):
 
 def test_weights_are_repeats():
     times = np.random.default_rng(1).integers(1, 4, 80)
-    weighted = FGMClassifier(3, groups=LISTS, scale=None).fit(X, y, sample_weight=times).selection_
+    weighted = fgm_by_rule(3, groups=LISTS, scale=None).fit(X, y, sample_weight=times).selection_
     rows = np.repeat(np.arange(80), times)
-    repeated = FGMClassifier(3, groups=LISTS, scale=None).fit(X[rows], y[rows]).selection_
+    repeated = fgm_by_rule(3, groups=LISTS, scale=None).fit(X[rows], y[rows]).selection_
     np.testing.assert_array_equal(weighted.groups, repeated.groups)
     np.testing.assert_allclose(weighted.weights, repeated.weights, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_choice_of_C_warm_start_and_copies_of_the_estimator(name):
-    clf = FGMClassifier(3, groups=STRUCTURES[name], C="auto", cv=3).fit(X, y)
+    clf = fgm_by_rule(3, groups=STRUCTURES[name], C="auto", cv=3).fit(X, y)
     assert fold_scores(clf).shape[0] == 3
-    plain = FGMClassifier(3, groups=STRUCTURES[name]).fit(X, y)
+    plain = fgm_by_rule(3, groups=STRUCTURES[name]).fit(X, y)
     again = clone(plain).set_params(warm_start=True).fit(X, y)
     first = again.selection_
     again.fit(X, y)
@@ -161,15 +162,15 @@ def test_choice_of_C_warm_start_and_copies_of_the_estimator(name):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(plain)).selection_.groups, plain.selection_.groups)
     renamed = Groups({f"g{g}": group for g, group in enumerate(LISTS)}, ungrouped="drop")
     other = again.set_params(groups=renamed).fit(X, y)  # no group is called as before: a start from nothing
-    fresh = FGMClassifier(3, groups=renamed).fit(X, y)
+    fresh = fgm_by_rule(3, groups=renamed).fit(X, y)
     np.testing.assert_array_equal(other.selection_.groups, fresh.selection_.groups)
 
 
 def test_names_of_columns_and_of_groups(tmp_path):
     frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(40)])
     groups = {f"pathway {g}": [f"c{j}" for j in group] for g, group in enumerate(LISTS)}
-    clf = FGMClassifier(3, groups=groups).fit(frame, y)
-    expected = FGMClassifier(3, groups=LISTS).fit(X, y).selection_
+    clf = fgm_by_rule(3, groups=groups).fit(frame, y)
+    expected = fgm_by_rule(3, groups=LISTS).fit(X, y).selection_
     assert sorted(clf.selection_.groups) == sorted(f"pathway {g}" for g in expected.groups)
     assert clf.get_feature_names_out().tolist() == [f"c{j}" for j in expected.features]
     thresher.save(clf, tmp_path / "model.json")
@@ -183,36 +184,36 @@ def test_names_of_columns_and_of_groups(tmp_path):
 def test_a_series_with_gaps_is_labels():
     labels = pd.Series(LABELS.astype(float)).where(LABELS != 3)
     with pytest.raises(ValueError, match=r"4 of the 40 columns are in no group, the first is column 12"):
-        FGMClassifier(2, groups=labels).fit(X, y)
-    dropped = FGMClassifier(4, groups=Groups(labels, ungrouped="drop")).fit(X, y)
+        fgm_by_rule(2, groups=labels).fit(X, y)
+    dropped = fgm_by_rule(4, groups=Groups(labels, ungrouped="drop")).fit(X, y)
     assert 3 not in dropped.selection_.groups
-    single = FGMClassifier(13, groups=Groups(labels, ungrouped="single")).fit(X, y)
+    single = fgm_by_rule(13, groups=Groups(labels, ungrouped="single")).fit(X, y)
     assert {"column 12", "column 13", "column 14", "column 15"} <= set(single.selection_.groups)
     np.testing.assert_array_equal(single.selection_.features, np.arange(40))
 
 
 def test_na_of_pandas_is_a_gap_and_one_column_is_a_group():
     labels = pd.Series([f"g{g}" for g in LABELS], dtype="string").where(LABELS != 3)
-    clf = FGMClassifier(4, groups=Groups(labels, ungrouped="drop"), always_include="g7").fit(X, y)
+    clf = fgm_by_rule(4, groups=Groups(labels, ungrouped="drop"), always_include="g7").fit(X, y)
     assert "g7" in clf.selection_.groups
     assert "g3" not in clf.selection_.groups
     assert "no 4 of the 9 groups (1 always included)" in clf.proof()
     frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(40)])
-    one = FGMClassifier(1, groups=Groups({"one": "c3", "other": 7}, ungrouped="drop")).fit(frame, y)
+    one = fgm_by_rule(1, groups=Groups({"one": "c3", "other": 7}, ungrouped="drop")).fit(frame, y)
     assert one.selection_.features.tolist() in ([3], [7])
 
 
 def test_reasons_to_stop_speak_of_groups():
     few = np.where(np.arange(40) < 8, X, 0.0)  # of two groups alone
     with pytest.warns(FewerFeaturesWarning, match="selected 2 groups instead of the requested 3: .*no other group has"):
-        FGMClassifier(3, groups=LABELS, scale=None).fit(few, y)
+        fgm_by_rule(3, groups=LABELS, scale=None).fit(few, y)
 
 
 def test_a_group_of_columns_that_a_design_omits_cannot_be_forced():
     design = MemoryDesign(as_design(X[:, :36]).block, ids=np.arange(36), n_columns=40)
-    assert FGMClassifier(2, groups=LABELS).fit(design, y).selection_.groups.size == 2
+    assert fgm_by_rule(2, groups=LABELS).fit(design, y).selection_.groups.size == 2
     with pytest.raises(InvalidDataError, match="a group that has only columns of zeros"):
-        FGMClassifier(2, groups=LABELS, always_include=[9]).fit(design, y)
+        fgm_by_rule(2, groups=LABELS, always_include=[9]).fit(design, y)
 
 
 def test_one_hot_blocks_by_their_prefix():
@@ -254,7 +255,7 @@ def test_one_hot_blocks_by_their_prefix():
 )
 def test_bad_groups_are_refused(groups, message):
     with pytest.raises(ValueError, match=message):
-        FGMClassifier(2, groups=groups).fit(X, y)
+        fgm_by_rule(2, groups=groups).fit(X, y)
 
 
 def test_bad_words_are_refused():
@@ -263,13 +264,13 @@ def test_bad_words_are_refused():
     with pytest.raises(ValueError, match="ungrouped must be one of"):
         Groups(LABELS, ungrouped="ignore")
     with pytest.raises(ValueError, match="always_include contains 77, which is not the label of a group"):
-        FGMClassifier(2, groups=LABELS, always_include=[77]).fit(X, y)
+        fgm_by_rule(2, groups=LABELS, always_include=[77]).fit(X, y)
     with pytest.raises(ValueError, match="n_features_to_select=11 must be between 1 and the 10 groups of X"):
-        FGMClassifier(11, groups=LABELS).fit(X, y)
+        fgm_by_rule(11, groups=LABELS).fit(X, y)
     with pytest.raises(ValueError, match="exclude names all 10 groups"):
-        FGMClassifier(2, groups=LABELS, exclude=np.arange(10)).fit(X, y)
+        fgm_by_rule(2, groups=LABELS, exclude=np.arange(10)).fit(X, y)
     with pytest.raises(ValueError, match="group 3 is in always_include and in exclude"):
-        FGMClassifier(2, groups=LABELS, exclude=[3], always_include=[3]).fit(X, y)
+        fgm_by_rule(2, groups=LABELS, exclude=[3], always_include=[3]).fit(X, y)
 
 
 def test_a_class_with_fewer_groups_is_told():

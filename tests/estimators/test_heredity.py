@@ -9,7 +9,8 @@ import pytest
 from scipy import sparse
 
 from tests.problems import many_classes
-from thresher import FGMClassifier, Polynomial
+from tests.rule import fgm_by_rule
+from thresher import Polynomial
 from thresher.data.designs.base import Design
 from thresher.data.scan.scores import Correlation
 from thresher.features.polynomial.products import ProductDesign
@@ -24,7 +25,7 @@ RULES = {"strong": all, "weak": any}
 
 
 def fitted(rule, A=X, labels=Y, **options):
-    return FGMClassifier(5, feature_map=Polynomial(heredity=rule), **options).fit(A, labels)
+    return fgm_by_rule(5, feature_map=Polynomial(heredity=rule), **options).fit(A, labels)
 
 
 def keeps(rule, pairs):
@@ -59,7 +60,7 @@ def test_every_model_on_the_path_keeps_heredity(rule, A, labels, options):
 
 def test_heredity_restricts_what_is_free_without_it():
     alone = np.sign(X[:, 2] * X[:, 9])  # neither column says anything by itself
-    free = FGMClassifier(1, feature_map=Polynomial()).fit(X, alone)
+    free = fgm_by_rule(1, feature_map=Polynomial()).fit(X, alone)
     assert free.selection_.pairs.tolist() == [[2, 9]]
     assert fitted("weak", labels=alone, n_candidates=1.0).selection_.pairs.tolist() != free.selection_.pairs.tolist()
 
@@ -67,10 +68,10 @@ def test_heredity_restricts_what_is_free_without_it():
 @pytest.mark.parametrize("rule", RULES)
 def test_the_best_allowed_products_are_found(rule):
     """Against all pairs of a small problem, by their scores once two linear terms are in the model."""
-    clf = FGMClassifier(3, feature_map=Polynomial(heredity=rule), always_include=[3, 7], n_candidates=1.0).fit(X, Y)
+    clf = fgm_by_rule(3, feature_map=Polynomial(heredity=rule), always_include=[3, 7], n_candidates=1.0).fit(X, Y)
     assert clf.selection_.pairs.tolist() == [[3, -1], [7, -1], [3, 7]]
     z = (X - X.mean(axis=0)) / X.std(axis=0)
-    base = FGMClassifier(2, feature_map=Polynomial(), always_include=[3, 7]).fit(X, Y)
+    base = fgm_by_rule(2, feature_map=Polynomial(), always_include=[3, 7]).fit(X, Y)
     pull = Y * np.maximum(0.0, 1.0 - Y * base.decision_function(X))
     pairs = itertools.combinations_with_replacement(range(15), 2)
     allowed = [pair for pair in pairs if RULES[rule](column in (3, 7) for column in pair)]
@@ -130,7 +131,7 @@ def test_max_time_is_heard_inside_the_scan_for_what_is_allowed(rule, scans):
 
 def test_the_proof_counts_what_heredity_forbids():
     assert "terms (also those that heredity does not allow) could lower it" in fitted("strong").proof()
-    assert "heredity" not in FGMClassifier(3, feature_map="polynomial").fit(X, Y).proof()
+    assert "heredity" not in fgm_by_rule(3, feature_map="polynomial").fit(X, Y).proof()
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_the_proof_counts_what_heredity_forbids():
     ],
 )
 def test_growth_alone_is_refused(options, message):
-    clf = FGMClassifier(**({"n_features_to_select": 3} | options), feature_map=Polynomial(heredity="weak"))
+    clf = fgm_by_rule(**({"n_features_to_select": 3} | options), feature_map=Polynomial(heredity="weak"))
     with pytest.raises(ValueError, match=message):
         clf.fit(X, Y)
 

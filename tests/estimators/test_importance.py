@@ -7,6 +7,7 @@ from sklearn.datasets import load_breast_cancer
 
 import thresher
 from tests.models.make_fixtures import HERE
+from tests.rule import fgm_by_rule
 from thresher import FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
 from thresher.data.input.scaling import spread_of
 from thresher.errors import InconsistentResultError
@@ -16,13 +17,13 @@ X, Y = load_breast_cancer(return_X_y=True)
 THREE = np.digitize(X[:, 0], np.quantile(X[:, 0], (0.3, 0.7)))
 
 FITS = {
-    "std": lambda: FGMClassifier(3).fit(X, Y),
-    "max": lambda: FGMClassifier(3, scale="max").fit(X, Y),
-    "unit, growth alone": lambda: FGMClassifier(3, scale="unit", elimination=False).fit(X, Y),
-    "no scale, logistic": lambda: FGMClassifier(3, scale=None, loss="logistic").fit(X, Y),
-    "three classes": lambda: FGMClassifier(3).fit(X, THREE),
-    "per class": lambda: FGMClassifier(3, per_class=True).fit(X, THREE),
-    "sparse": lambda: FGMClassifier(3).fit(sparse.csr_array(X), Y),
+    "std": lambda: fgm_by_rule(3).fit(X, Y),
+    "max": lambda: fgm_by_rule(3, scale="max").fit(X, Y),
+    "unit, growth alone": lambda: fgm_by_rule(3, scale="unit", elimination=False).fit(X, Y),
+    "no scale, logistic": lambda: fgm_by_rule(3, scale=None, loss="logistic").fit(X, Y),
+    "three classes": lambda: fgm_by_rule(3).fit(X, THREE),
+    "per class": lambda: fgm_by_rule(3, per_class=True).fit(X, THREE),
+    "sparse": lambda: fgm_by_rule(3).fit(sparse.csr_array(X), Y),
     "svc": lambda: SparseSVC(1e-2, 1e-2, scale="std").fit(X, Y),
     "svc without scale": lambda: SparseSVC(1e-1, 1e-1, tol=1e-3).fit(X / X.max(axis=0), Y),
     "grid": lambda: SparseSVCPath(2, 3, cv=2, scale="std").fit(X, Y),
@@ -53,9 +54,9 @@ def test_importance_of_the_selection_of_stations_and_of_points(case):
 
 def test_the_largest_weight_need_not_be_the_most_important_feature():
     """Units change weights and not the ranking."""
-    selection = FGMClassifier(3).fit(X, Y).selection_
+    selection = fgm_by_rule(3).fit(X, Y).selection_
     assert np.argmax(np.abs(selection.weights)) != selection.ranking[0]
-    other = FGMClassifier(3).fit(X * np.geomspace(1e-3, 1e3, X.shape[1]), Y).selection_
+    other = fgm_by_rule(3).fit(X * np.geomspace(1e-3, 1e3, X.shape[1]), Y).selection_
     np.testing.assert_array_equal(other.features[other.ranking], selection.features[selection.ranking])
     np.testing.assert_allclose(other.importance, selection.importance, rtol=1e-6)
 
@@ -78,7 +79,7 @@ def test_of_columns_whose_squares_overflow_the_largest_value_counts():
     """Only "max" can use them."""
     A = X[:, :4].copy()
     A[:, 1] *= 1e180
-    selection = FGMClassifier(4, scale="max").fit(A, Y).selection_
+    selection = fgm_by_rule(4, scale="max").fit(A, Y).selection_
     assert np.isfinite(selection.importance).all()
     assert selection.spread.of(np.array([1]))[0] == A[:, 1].max()
 

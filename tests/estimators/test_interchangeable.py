@@ -8,7 +8,8 @@ import pytest
 from scipy import sparse
 
 from tests.laws.designs import COLUMNS_OF_X, DESIGNS, written_out
-from thresher import FGMClassifier, SparseSVC, StreamClassifier
+from tests.rule import fgm_by_rule
+from thresher import SparseSVC, StreamClassifier
 from thresher.data.workers import Workers
 from thresher.errors import FewerFeaturesWarning
 
@@ -23,7 +24,7 @@ STORAGES = {"C": np.asarray, "F": np.asfortranarray, "csr": sparse.csr_array, "c
 def fitted(k=6, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
-        return FGMClassifier(k, **options).fit(X, Y)
+        return fgm_by_rule(k, **options).fit(X, Y)
 
 
 def expected(A, features, bound, weights=None):
@@ -81,7 +82,7 @@ def test_every_design(name, tmp_path):
     A, step = written_out(name, small), 3 if name == "very_wide" else 1
     with Workers(2) as workers:
         design = DESIGNS[name](small, workers, tmp_path)
-        clf = FGMClassifier(3, scale=None).fit(design, np.where(small[:, 0] + small[:, 1] > 0, 1, 0))
+        clf = fgm_by_rule(3, scale=None).fit(design, np.where(small[:, 0] + small[:, 1] > 0, 1, 0))
         found = clf.interchangeable(design, 0.2)
     wanted = expected(A, clf.selection_.features // step, 0.2)
     same(found, {j * step: {k * step: value for k, value in others.items()} for j, others in wanted.items()})
@@ -101,7 +102,7 @@ def test_selected_columns_of_zeros_and_absurd_widths():
     wide = sparse.csr_array((S.data, S.indices.astype(np.int64) * 10**7, S.indptr), shape=(70, 4 * 10**9))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
-        clf = FGMClassifier(4, scale="std", always_include=[5]).fit(wide, Y)
+        clf = fgm_by_rule(4, scale="std", always_include=[5]).fit(wide, Y)
     found = clf.interchangeable(wide, 0.95)
     assert found.of(5)[0].size == 0
     small = {int(j) // 10**7: ids // 10**7 for j, ids in zip(found.features, found.others, strict=True) if j != 5}
@@ -136,7 +137,7 @@ def named():
 
 def test_by_name():
     frame, y = named()
-    found = FGMClassifier(2, exclude=[4, 5, 6]).fit(frame, y).interchangeable(frame)
+    found = fgm_by_rule(2, exclude=[4, 5, 6]).fit(frame, y).interchangeable(frame)
     names, correlations = found.of("GENE00200")
     assert names.tolist() == ["GENE00204", "GENE00205"]
     assert correlations.tolist() == pytest.approx([-1.0, 1.0], abs=1e-5)
@@ -157,7 +158,7 @@ def test_by_name():
 
 def test_selected_features_may_share_a_module():
     frame, y = named()
-    clf = FGMClassifier(3, always_include=["GENE00200", "GENE00205"]).fit(frame, y)
+    clf = fgm_by_rule(3, always_include=["GENE00200", "GENE00205"]).fit(frame, y)
     found = clf.interchangeable(frame)
     assert found.modules[0].tolist() == ["GENE00200", "GENE00204", "GENE00205"]
     assert found.of("GENE00205")[0].tolist() == ["GENE00204"]  # only features that were not selected
@@ -168,7 +169,7 @@ def test_the_largest_correlation_is_told_where_none_reaches_the_bound(storage):
     A = STORAGES[storage](BASE)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
-        clf = FGMClassifier(5).fit(A, Y)
+        clf = fgm_by_rule(5).fit(A, Y)
     found = clf.interchangeable(A)
     assert found.modules == ()
     C = np.abs(np.corrcoef(BASE, rowvar=False))
@@ -188,6 +189,6 @@ def test_the_largest_correlation_is_told_where_none_reaches_the_bound(storage):
 
 def test_without_any_other_column_that_varies():
     A = np.column_stack([BASE[:, :1], np.ones(70)])
-    found = FGMClassifier(1).fit(A, BASE[:, 0] > 0).interchangeable(A)
+    found = fgm_by_rule(1).fit(A, BASE[:, 0] > 0).interchangeable(A)
     assert found.closest is None
     assert repr(found) == "Interchangeable(no other feature has a |correlation| >= 0.99 with a selected one)"

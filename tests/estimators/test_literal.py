@@ -5,7 +5,8 @@ import pytest
 
 from tests.families.growing import fgm
 from tests.problems import many_classes, problem
-from thresher import AdditiveGaussian, FGMClassifier, Polynomial
+from tests.rule import fgm_by_rule
+from thresher import AdditiveGaussian, Polynomial
 from thresher.data.input.validation import as_design
 from thresher.optim.problems.margins import MarginProblem
 from thresher.optim.problems.named import as_loss
@@ -22,13 +23,13 @@ def test_it_is_growth_by_sub_problem_30(loss, fit_intercept):
     posed = MarginProblem(y, COST, as_loss(loss), fit_intercept)
     literal = fgm(as_design(X), [posed], Trace(), wanted=None, per_turn=4, tol=1e-7, literal=True, max_turns=19)
     options = LITERAL | {"loss": loss, "fit_intercept": fit_intercept, "tol": 1e-7, "max_iter": 19}
-    clf = FGMClassifier(solver="apg", **options).fit(X, y)
+    clf = fgm_by_rule(solver="apg", **options).fit(X, y)
     np.testing.assert_array_equal(clf.selection_.features, literal.features)
     np.testing.assert_array_equal(clf.selection_.weights, literal.weights)
     assert clf.selection_.intercept == literal.intercept
     assert clf.selection_.certificate == literal.certificate
     assert clf.selection_.stop_reason == literal.stop_reason
-    accurate = FGMClassifier(**options | {"max_iter": 100})
+    accurate = fgm_by_rule(**options | {"max_iter": 100})
     accurate._inner_tol = 1e-10
     ours = accurate.fit(X, y).selection_.certificate
     assert ours.gap <= 1e-7 < 1e-3 < literal.certificate.gap
@@ -37,7 +38,7 @@ def test_it_is_growth_by_sub_problem_30(loss, fit_intercept):
 
 def test_it_stops_when_the_objective_hardly_falls():
     """(37): the fall in a turn is at most ``tol`` of the objective without features."""
-    clf = FGMClassifier(solver="apg", tol=1e-2, **LITERAL).fit(X, y)
+    clf = fgm_by_rule(solver="apg", tol=1e-2, **LITERAL).fit(X, y)
     assert clf.selection_.stop is StopReason.SMALL_DECREASE
     assert "decreased by less than" in clf.selection_.stop_reason
     objectives = np.array([turn.objective for turn in clf.selection_.trace.turns])
@@ -46,11 +47,11 @@ def test_it_stops_when_the_objective_hardly_falls():
 
 
 def test_the_number_asked_for_comes_back():
-    clf = FGMClassifier(8, solver="apg", **LITERAL).fit(X, y)
+    clf = fgm_by_rule(8, solver="apg", **LITERAL).fit(X, y)
     assert clf.selection_.features.size == 8
     assert {station.phase for station in clf.path_} == {"grow"}
     A, codes, _, _ = many_classes(60, 20, seed=3)
-    many = FGMClassifier(4, solver="apg", per_class=True, **LITERAL).fit(A, codes)
+    many = fgm_by_rule(4, solver="apg", per_class=True, **LITERAL).fit(A, codes)
     assert (many.coef_.toarray() != 0.0).sum(axis=1).tolist() == [4, 4, 4]
 
 
@@ -65,10 +66,10 @@ def test_the_number_asked_for_comes_back():
 )
 def test_what_it_cannot_do_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        FGMClassifier(3, solver="apg", **LITERAL | options).fit(X, y)
+        fgm_by_rule(3, solver="apg", **LITERAL | options).fit(X, y)
 
 
 def test_classes_that_share_their_features_are_refused():
     A, codes, _, _ = many_classes(60, 20, seed=3)
     with pytest.raises(ValueError, match=r"two classes only: set solver=\"auto\" or, for classes, per_class=True"):
-        FGMClassifier(4, solver="apg", **LITERAL).fit(A, codes)
+        fgm_by_rule(4, solver="apg", **LITERAL).fit(A, codes)

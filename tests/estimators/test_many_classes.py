@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 from tests.problems import fold_scores, many_classes
-from thresher import FGMClassifier
+from tests.rule import fgm_by_rule
 from thresher.errors import FewerFeaturesWarning
 
 NAMES = np.array(["ash", "beech", "cedar"])
@@ -28,7 +28,7 @@ def fitted(per_class=False, loss="squared_hinge", k=6):
     """A fit on the data above, made once."""
     key = per_class, loss, k
     if key not in FITTED:
-        FITTED[key] = FGMClassifier(k, per_class=per_class, loss=loss).fit(X, y)
+        FITTED[key] = fgm_by_rule(k, per_class=per_class, loss=loss).fit(X, y)
     return FITTED[key]
 
 
@@ -77,15 +77,15 @@ def test_predict_is_the_class_with_the_highest_score(per_class):
     np.testing.assert_allclose(clf.decision_function(X), scores, atol=1e-12)
     np.testing.assert_array_equal(clf.predict(X), NAMES[scores.argmax(axis=1)])
     assert clf.score(X, y) > 0.7
-    assert cross_val_score(FGMClassifier(6, per_class=per_class, n_candidates=2.0), X, y, cv=2).mean() > 0.5
+    assert cross_val_score(fgm_by_rule(6, per_class=per_class, n_candidates=2.0), X, y, cv=2).mean() > 0.5
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("scale", ["auto", None])
 def test_per_class_equals_one_against_the_rest(loss, scale):
-    clf = FGMClassifier(5, per_class=True, loss=loss, scale=scale).fit(X, y)
+    clf = fgm_by_rule(5, per_class=True, loss=loss, scale=scale).fit(X, y)
     for c, name in enumerate(NAMES):
-        one = FGMClassifier(5, loss=loss, scale=scale).fit(X, y == name)
+        one = fgm_by_rule(5, loss=loss, scale=scale).fit(X, y == name)
         np.testing.assert_array_equal(np.flatnonzero(clf.coef_.toarray()[c]), one.selection_.features)
         np.testing.assert_allclose(clf.coef_.toarray()[c], one.coef_.toarray()[0], rtol=1e-9, atol=1e-12)
         assert clf.intercept_[c] == pytest.approx(one.intercept_[0], rel=1e-9)
@@ -106,7 +106,7 @@ def test_a_shared_support_of_columns_that_all_classes_lean_on_beats_none_of_them
 @pytest.mark.parametrize("per_class", [False, True])
 def test_predict_proba(classes, per_class):
     labels = y if classes == 3 else np.where(y == "ash", "ash", "beech")
-    clf = FGMClassifier(6, loss="logistic", per_class=per_class, n_candidates=2.0).fit(X, labels)
+    clf = fgm_by_rule(6, loss="logistic", per_class=per_class, n_candidates=2.0).fit(X, labels)
     found = clf.predict_proba(X)
     assert found.shape == (90, classes)
     assert found.min() >= 0.0
@@ -122,18 +122,18 @@ def test_predict_proba(classes, per_class):
 
 def test_predict_proba_of_samples_that_no_class_wants():
     """Scores so low that every class's probability is zero: all classes alike, and no division by zero."""
-    clf = FGMClassifier(6, loss="logistic").fit(X, y)
+    clf = fgm_by_rule(6, loss="logistic").fit(X, y)
     clf.selection_.intercept[:] = -1e6
     found = clf.predict_proba(X)
     np.testing.assert_allclose(found, 1 / 3)
 
 
 def test_there_are_no_probabilities_with_the_squared_hinge():
-    for clf in (FGMClassifier(6), fitted()):
+    for clf in (fgm_by_rule(6), fitted()):
         assert not hasattr(clf, "predict_proba")
         with pytest.raises(AttributeError, match="predict_proba"):
             clf.predict_proba(X)
-    assert hasattr(FGMClassifier(loss="logistic"), "predict_proba")
+    assert hasattr(fgm_by_rule(loss="logistic"), "predict_proba")
 
 
 STORAGES = {
@@ -155,9 +155,9 @@ def test_one_answer_from_every_storage(storage, per_class, loss, kind):
     A = X if kind == "dense" else FEW
     key = per_class, loss, kind
     if key not in FITTED:
-        FITTED[key] = FGMClassifier(5, per_class=per_class, loss=loss, n_candidates=3.0).fit(A, y)
+        FITTED[key] = fgm_by_rule(5, per_class=per_class, loss=loss, n_candidates=3.0).fit(A, y)
     reference, B = FITTED[key], STORAGES[storage](A)
-    found = FGMClassifier(5, per_class=per_class, loss=loss, n_candidates=3.0).fit(B, y)
+    found = fgm_by_rule(5, per_class=per_class, loss=loss, n_candidates=3.0).fit(B, y)
     assert_same(found, reference)
     np.testing.assert_array_equal(found.predict(B), reference.predict(A))
     assert found.transform(B).shape == (90, reference.selection_.features.size)
@@ -167,7 +167,7 @@ def test_one_answer_from_every_storage(storage, per_class, loss, kind):
 @pytest.mark.parametrize("C", [1.0, "auto"])
 def test_any_number_of_threads_gives_the_same_bits(per_class, C, monkeypatch):
     monkeypatch.setattr("thresher.data.workers.SMALL", 0)  # threads are used however small the work
-    clf = FGMClassifier(3, C=C, cv=2, per_class=per_class, n_candidates=2.0)
+    clf = fgm_by_rule(3, C=C, cv=2, per_class=per_class, n_candidates=2.0)
     one, two = (clone(clf).set_params(n_jobs=jobs).fit(X, y) for jobs in (1, 2))
     np.testing.assert_array_equal(one.coef_.toarray(), two.coef_.toarray())
     np.testing.assert_array_equal(one.intercept_, two.intercept_)
@@ -181,7 +181,7 @@ def test_any_number_of_threads_gives_the_same_bits(per_class, C, monkeypatch):
 @pytest.mark.parametrize("options", [{}, {"class_weight": "balanced"}, {"fit_intercept": False}, {"scale": "max"}])
 def test_integer_weights_equal_repeated_rows(per_class, options):
     weights = np.random.default_rng(1).integers(0, 4, 90)
-    clf = FGMClassifier(5, per_class=per_class, n_candidates=3.0, **options)
+    clf = fgm_by_rule(5, per_class=per_class, n_candidates=3.0, **options)
     weighed = clone(clf).fit(X, y, sample_weight=weights)
     repeated = clone(clf).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     assert_same(weighed, repeated, rtol=1e-7, atol=1e-8)
@@ -193,22 +193,22 @@ def test_balanced_classes_count_alike(per_class):
     names, counts = np.unique(y[keep], return_counts=True)
     by_hand = dict(zip(names.tolist(), keep.size / (3 * counts), strict=True))
     balanced, given = (
-        FGMClassifier(5, per_class=per_class, class_weight=weight).fit(X[keep], y[keep])
+        fgm_by_rule(5, per_class=per_class, class_weight=weight).fit(X[keep], y[keep])
         for weight in ("balanced", by_hand)
     )
     assert_same(balanced, given)
-    plain = FGMClassifier(5, per_class=per_class).fit(X[keep], y[keep])
+    plain = fgm_by_rule(5, per_class=per_class).fit(X[keep], y[keep])
     assert not np.allclose(plain.coef_.toarray(), balanced.coef_.toarray())
 
 
 def test_a_class_without_weight_is_refused():
     with pytest.raises(ValueError, match="all sample weights of class 'cedar' are zero"):
-        FGMClassifier(5).fit(X, y, sample_weight=(y != "cedar").astype(float))
+        fgm_by_rule(5).fit(X, y, sample_weight=(y != "cedar").astype(float))
 
 
 @pytest.mark.parametrize("per_class", [False, True])
 def test_warm_start_from_the_answer_finds_it_again(per_class):
-    clf = FGMClassifier(5, per_class=per_class, warm_start=True).fit(X, y)
+    clf = fgm_by_rule(5, per_class=per_class, warm_start=True).fit(X, y)
     first = clone(clf).fit(X, y)
     clf.fit(X, y)
     assert_same(clf, first, rtol=1e-5, atol=1e-6)
@@ -218,7 +218,7 @@ def test_warm_start_from_the_answer_finds_it_again(per_class):
 def test_warm_start_with_another_number_of_classes_is_refused():
     two = np.where(y == "ash", "ash", "beech")
     for before, after, message in ((y, two, "y has 2 classes and the last fit saw 3"), (two, y, "saw 2")):
-        clf = FGMClassifier(5, warm_start=True).fit(X, before)
+        clf = fgm_by_rule(5, warm_start=True).fit(X, before)
         coef = clf.coef_.copy()
         for _ in range(2):
             with pytest.raises(ValueError, match=message):
@@ -231,14 +231,14 @@ def test_warm_start_with_another_number_of_classes_is_refused():
 @pytest.mark.parametrize("labels", [(2, 5, 9), (-1.0, 0.0, 1.0), ("a", "bb", "ccc"), (False, 7, 9)])
 def test_labels_of_any_kind(labels):
     named = np.array(labels, dtype=object if isinstance(labels[0], bool) else None)[CODES]
-    clf = FGMClassifier(6).fit(X, named.astype(int) if named.dtype == object else named)
+    clf = fgm_by_rule(6).fit(X, named.astype(int) if named.dtype == object else named)
     assert clf.classes_.tolist() == [type(clf.classes_.tolist()[0])(label) for label in labels]
     np.testing.assert_array_equal(clf.coef_.toarray(), fitted().coef_.toarray())
 
 
 def test_two_classes_named_by_words():
     two = np.where(y == "ash", "no", "yes")
-    words, numbers = FGMClassifier(6).fit(X, two), FGMClassifier(6).fit(X, (two == "yes").astype(int))
+    words, numbers = fgm_by_rule(6).fit(X, two), fgm_by_rule(6).fit(X, (two == "yes").astype(int))
     np.testing.assert_array_equal(words.coef_.toarray(), numbers.coef_.toarray())
     assert words.coef_.shape == (1, 40)
     assert words.selection_.weights.shape == (6,)
@@ -249,14 +249,14 @@ def test_two_classes_named_by_words():
 @pytest.mark.parametrize("loss", LOSSES)
 def test_per_class_does_not_matter_with_two_classes(loss):
     two = y == "ash"
-    one, other = (FGMClassifier(6, per_class=per_class, loss=loss).fit(X, two) for per_class in (False, True))
+    one, other = (fgm_by_rule(6, per_class=per_class, loss=loss).fit(X, two) for per_class in (False, True))
     np.testing.assert_array_equal(one.coef_.toarray(), other.coef_.toarray())
 
 
 @pytest.mark.parametrize("per_class", [False, True])
 def test_many_small_classes(per_class):
     A, codes, _, _ = many_classes(70, 30, classes=7, seed=5)
-    clf = FGMClassifier(4, per_class=per_class, n_candidates=2.0).fit(A, codes)
+    clf = fgm_by_rule(4, per_class=per_class, n_candidates=2.0).fit(A, codes)
     assert clf.coef_.shape == (7, 30)
     assert clf.decision_function(A).shape == (70, 7)
     assert (clf.predict(A) == codes).mean() > 0.4
@@ -264,7 +264,7 @@ def test_many_small_classes(per_class):
 
 def test_always_include_with_classes():
     for per_class in (False, True):
-        clf = FGMClassifier(5, per_class=per_class, always_include=[39, 38]).fit(X, y)
+        clf = fgm_by_rule(5, per_class=per_class, always_include=[39, 38]).fit(X, y)
         assert {38, 39} <= set(clf.selection_.features.tolist())
         assert np.all(clf.coef_.toarray()[:, [38, 39]] != 0.0)
         assert (clf.coef_.toarray() != 0.0).sum(axis=1).tolist() == [5, 5, 5]
@@ -272,7 +272,7 @@ def test_always_include_with_classes():
 
 def test_per_class_must_be_a_bool():
     with pytest.raises(ValueError, match="per_class must be True or False, got 'union'"):
-        FGMClassifier(5, per_class="union").fit(X, y)
+        fgm_by_rule(5, per_class="union").fit(X, y)
 
 
 @pytest.mark.parametrize("elimination", [True, False])
@@ -282,7 +282,7 @@ def test_a_class_with_fewer_columns_than_asked_is_told(elimination):
     for j in range(10):
         A[j, j], A[20 + j, j] = 1.0, -1.0
     A[40:, 10] = 1.0
-    clf = FGMClassifier(6, per_class=True, scale=None, elimination=elimination)
+    clf = fgm_by_rule(6, per_class=True, scale=None, elimination=elimination)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         clf.fit(A, np.repeat(NAMES, 20))

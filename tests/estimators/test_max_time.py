@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from thresher import FGMClassifier
+from tests.rule import fgm_by_rule
 from thresher.data.designs.base import Design
 from thresher.data.designs.memory import MemoryDesign
 from thresher.data.input.validation import as_design
@@ -69,7 +69,7 @@ def fit(max_time, **options):
     X, y = many_classes()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
-        return FGMClassifier(4, max_time=max_time, n_jobs=1, **options).fit(X, y)
+        return fgm_by_rule(4, max_time=max_time, n_jobs=1, **options).fit(X, y)
 
 
 @pytest.mark.parametrize("share", [0.0001, 0.3, 0.6, 0.9])

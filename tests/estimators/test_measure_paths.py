@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tests.rule import fgm_by_rule
 from thresher import FGMClassifier, MILESClassifier, PrecisionAtK
 
 
@@ -13,12 +14,12 @@ def test_columns_that_growth_took_last_and_did_not_solve_for():
     X = np.round(rng.standard_normal((160, 30)), 3)
     y = np.where(X[:, :3].sum(axis=1) + 0.5 * rng.standard_normal(160) > 2.2, 1, -1)[:100]
     X, options = sparse.csr_array(X[:100]), {"C": 10.0, "loss": PrecisionAtK(5), "scale": "std"}
-    clf = FGMClassifier(2, **options).fit(X, y)
+    clf = fgm_by_rule(2, **options).fit(X, y)
     numbers = clf.path_.numbers.tolist()
     assert max(numbers) > 2
     for number in numbers:
         station = clf.path_.at(number)
-        alone = FGMClassifier(number, **options).fit(X[:, station.features], y)
+        alone = fgm_by_rule(number, **options).fit(X[:, station.features], y)
         assert station.objective == pytest.approx(
             alone.selection_.certificate.pick_objective, abs=2e-3 * alone.selection_.certificate.at_zero
         )

@@ -14,6 +14,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.problems import many_classes
+from tests.rule import fgm_by_rule
 from thresher import (
     F1,
     PRBEP,
@@ -56,7 +57,7 @@ Z, CODES, _, _ = many_classes(60, 12, seed=8)
 
 def fitted(loss, A=X, labels=y, k=3, *, sample_weight=None, **options):
     options = {"C": 1.0, "n_candidates": 2.0} | options
-    return FGMClassifier(k, loss=loss, **options).fit(A, labels, sample_weight=sample_weight)
+    return fgm_by_rule(k, loss=loss, **options).fit(A, labels, sample_weight=sample_weight)
 
 
 # models
@@ -83,7 +84,7 @@ def test_exactly_the_number_asked_for_with_a_path(loss):
 def test_the_measure_is_learnt(loss):
     """On new samples of a clean problem, from three columns of twenty."""
     A, labels = rare(300, seed=3)
-    clf = FGMClassifier(3, loss=loss, C=10.0, n_candidates=2.0).fit(A[:150], labels[:150])
+    clf = fgm_by_rule(3, loss=loss, C=10.0, n_candidates=2.0).fit(A[:150], labels[:150])
     assert clf.selection_.features.tolist() == [0, 1, 2]
     scores, new = clf.decision_function(A[150:]), labels[150:]
     assert roc_auc_score(new, scores) > 0.85
@@ -246,7 +247,7 @@ def test_kernel_of_columns():
                                   AveragePrecision()], ids=repr)  # fmt: skip
 def test_measures_are_parameters_like_others(loss):
     """clone, pickle, repr, get_params, set_params; a name is short for the value."""
-    clf = FGMClassifier(3, loss=loss, C=1.0, n_candidates=2.0)
+    clf = fgm_by_rule(3, loss=loss, C=1.0, n_candidates=2.0)
     assert clone(clf).loss == loss
     assert clf.get_params()["loss"] is loss
     assert f"loss={loss!r}" in repr(clf)
@@ -260,7 +261,7 @@ def test_measures_are_parameters_like_others(loss):
 
 
 def test_scorers_judge_the_estimator():
-    clf = FGMClassifier(3, loss="f1", C=1.0, n_candidates=2.0)
+    clf = fgm_by_rule(3, loss="f1", C=1.0, n_candidates=2.0)
     scores = cross_val_score(clf, X, y, scoring=F1().scorer(), cv=3)
     np.testing.assert_allclose(scores, cross_val_score(clf, X, y, scoring="f1", cv=3))
 
@@ -300,7 +301,7 @@ def test_ctrl_c_keeps_the_model_so_far(turns):
         if len(seen) == turns:
             raise KeyboardInterrupt
 
-    clf = FGMClassifier(8, loss="f1", C=1.0, n_candidates=2.0, features_per_turn=2, verbose=interrupt)
+    clf = fgm_by_rule(8, loss="f1", C=1.0, n_candidates=2.0, features_per_turn=2, verbose=interrupt)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, y)
     assert clf.selection_.interrupted
@@ -318,7 +319,7 @@ def test_ctrl_c_inside_the_solver_keeps_the_model_so_far(monkeypatch):
         return iterate(self, *args)
 
     monkeypatch.setattr(bundle.BundleSearch, "iterate", counted)
-    clf = FGMClassifier(8, loss="f1", C=1.0, n_candidates=2.0, features_per_turn=2)
+    clf = fgm_by_rule(8, loss="f1", C=1.0, n_candidates=2.0, features_per_turn=2)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, y)
     assert clf.selection_.interrupted
@@ -362,5 +363,5 @@ def test_a_measure_that_counts_all_samples_says_so():
     """Twice as many as are positive is everyone where half are: no model can be better than another."""
     halves = np.arange(y.size) % 2
     with pytest.warns(FewerFeaturesWarning, match="zero loss without any feature, so none is needed"):
-        clf = FGMClassifier(3, loss=RecallAtK(2.0)).fit(X, halves)
+        clf = fgm_by_rule(3, loss=RecallAtK(2.0)).fit(X, halves)
     assert clf.selection_.features.size == 0

@@ -16,7 +16,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.oracles import bags as oracle
 from tests.problems import fold_scores, tried
-from thresher import FewerFeaturesWarning, FGMClassifier, MILESClassifier, MissingBagsWarning, PathDisplay
+from tests.rule import fgm_by_rule, miles_by_rule
+from thresher import FewerFeaturesWarning, MILESClassifier, MissingBagsWarning, PathDisplay
 from thresher.features.instances import design as bags_module
 from thresher.features.instances.bags import Bags
 from thresher.features.instances.design import BagDistances, instances_of
@@ -43,7 +44,9 @@ def made_bags(n_bags=40, n_columns=6, n_classes=2, seed=0):
 X, y, bags = made_bags()
 
 
-@parametrize_with_checks([MILESClassifier(), MILESClassifier(2, loss="logistic", elimination=False)])
+@parametrize_with_checks(
+    [MILESClassifier(), MILESClassifier(2), MILESClassifier(2, loss="logistic", elimination=False)]
+)
 def test_sklearn_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
@@ -65,9 +68,9 @@ def written_out(X, y, bags, sigma, weights=None, scale="std"):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_it_is_fgm_on_the_embedding(loss, options, storage, dtype):
     given, scale = STORAGES[storage](X.astype(dtype)), None if storage == "csr" else "std"
-    clf = MILESClassifier(5, sigma=1.7, loss=loss, C=3.0, scale=scale, **options).fit(given, y, bags=bags)
+    clf = miles_by_rule(5, sigma=1.7, loss=loss, C=3.0, scale=scale, **options).fit(given, y, bags=bags)
     S, labels, _, rows = written_out(X.astype(dtype), y, bags, 1.7, scale=scale)
-    peer = FGMClassifier(5, loss=loss, C=3.0, scale=None, **options).fit(S, labels)
+    peer = fgm_by_rule(5, loss=loss, C=3.0, scale=None, **options).fit(S, labels)
     np.testing.assert_array_equal(clf.selection_.features, rows[peer.selection_.features])
     np.testing.assert_allclose(clf.selection_.weights, peer.selection_.weights, rtol=1e-6)
     np.testing.assert_allclose(clf.decision_function(given, bags=bags), peer.decision_function(S), atol=1e-6)
@@ -85,7 +88,7 @@ def test_it_is_fgm_on_the_embedding(loss, options, storage, dtype):
 def test_sparse_rows_are_scaled_and_not_centred(storage, scale):
     few = np.where(np.abs(X) > 0.8, X, 0.0)
     clf, dense = (
-        MILESClassifier(4, sigma=1.5, scale=scale).fit(each, y, bags=bags) for each in (STORAGES[storage](few), few)
+        miles_by_rule(4, sigma=1.5, scale=scale).fit(each, y, bags=bags) for each in (STORAGES[storage](few), few)
     )
     np.testing.assert_array_equal(clf.selection_.features, dense.selection_.features)
     scores = clf.decision_function(STORAGES[storage](few), bags=bags)
@@ -101,7 +104,7 @@ def test_sparse_rows_are_scaled_and_not_centred(storage, scale):
 
 
 def test_predictions_are_those_of_plain_loops():
-    clf = MILESClassifier(4, sigma=1.3).fit(X, y, bags=bags)
+    clf = miles_by_rule(4, sigma=1.3).fit(X, y, bags=bags)
     new, new_bags = np.random.default_rng(3).standard_normal((30, 6)), np.array(list("cabbaacdee" * 3))
     mean, spread = X.mean(axis=0), X.std(axis=0)
     Z, P = (new - mean) / spread, (clf.prototypes_ - mean) / spread
@@ -119,7 +122,7 @@ def test_predictions_are_those_of_plain_loops():
 
 
 def test_displays_of_paths_know_no_bags():
-    clf = MILESClassifier(2, sigma=1.0).fit(X, y, bags=bags)
+    clf = miles_by_rule(2, sigma=1.0).fit(X, y, bags=bags)
     with pytest.raises(ValueError, match=r"clf.at\(k\).score\(X, y, bags=bags\)"):
         PathDisplay.from_estimator(clf, X, y)
 
@@ -130,9 +133,9 @@ def test_many_classes(per_class, storage):
     X, y, bags = made_bags(60, 5, n_classes=3, seed=4)
     X = np.where(np.abs(X) > 0.5, X, 0.0)
     given = STORAGES[storage](X)
-    clf = MILESClassifier(3, sigma=1.2, per_class=per_class, scale=None).fit(given, y, bags=bags)
+    clf = miles_by_rule(3, sigma=1.2, per_class=per_class, scale=None).fit(given, y, bags=bags)
     S, labels, _, rows = written_out(X, y, bags, 1.2, scale=None)
-    peer = FGMClassifier(3, per_class=per_class, scale=None).fit(S, labels)
+    peer = fgm_by_rule(3, per_class=per_class, scale=None).fit(S, labels)
     np.testing.assert_array_equal(clf.selection_.features, rows[peer.selection_.features])
     scores = clf.decision_function(given, bags=bags)
     assert scores.shape == (60, 3)
@@ -147,7 +150,7 @@ def test_many_classes(per_class, storage):
 
 def test_equal_rows_of_a_bag_the_first_gets_all():
     X, bags, y = np.array([[0.0], [5.0], [5.0], [1.0]]), np.array([0, 0, 0, 1]), np.array([1, 1, 1, 0])
-    clf = MILESClassifier(1, sigma=1.0, scale=None).fit(X, y, bags=bags)
+    clf = miles_by_rule(1, sigma=1.0, scale=None).fit(X, y, bags=bags)
     assert clf.selection_.features.tolist() == [1]
     added = clf.predict_instances(np.array([[7.0], [5.0], [5.0]]), bags=[1, 1, 1])
     assert added[1] > 0.0
@@ -163,8 +166,8 @@ def test_weights_equal_repeated_bags():
     X2, y2 = np.vstack([rows for rows, _ in copies]), np.concatenate([labels for _, labels in copies])
     for how in ({"sigma": 1.5}, {"sigma": "auto"}, {"sigma": "auto", "n_instances_to_select": None}):
         params = {"n_instances_to_select": 4} | how
-        weighted = MILESClassifier(**params).fit(X, y, bags=bags, sample_weight=weights)
-        plain = MILESClassifier(**params).fit(X2, y2, bags=repeated)
+        weighted = miles_by_rule(**params).fit(X, y, bags=bags, sample_weight=weights)
+        plain = miles_by_rule(**params).fit(X2, y2, bags=repeated)
         assert weighted.sigma_ == pytest.approx(plain.sigma_, rel=1e-12)
         scores = weighted.decision_function(X, bags=bags)
         np.testing.assert_allclose(scores, plain.decision_function(X, bags=bags), atol=1e-6)
@@ -174,7 +177,7 @@ def test_weights_equal_repeated_bags():
 def test_equal_rows_are_one_candidate():
     doubled, twice = np.vstack([X, X]), np.concatenate([bags, bags])
     once, again = (
-        MILESClassifier(4, sigma=1.5).fit(rows, labels, bags=own)
+        miles_by_rule(4, sigma=1.5).fit(rows, labels, bags=own)
         for rows, labels, own in ((X, y, bags), (doubled, np.concatenate([y, y]), twice))
     )
     np.testing.assert_array_equal(once.selection_.features, again.selection_.features)
@@ -183,14 +186,14 @@ def test_equal_rows_are_one_candidate():
 
 def test_the_median_distance_is_the_rule():
     """Within bags where each has two different rows, else between all; by brute force."""
-    clf = MILESClassifier(3).fit(X, y, bags=bags)
+    clf = miles_by_rule(3).fit(X, y, bags=bags)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     inside = [
         np.linalg.norm(Z[i] - Z[j]) for bag in np.unique(bags)
         for rows in [np.flatnonzero(bags == bag)] for i in rows for j in rows if i < j
     ]  # fmt: skip
     assert clf.sigma_ == pytest.approx(np.median(inside), rel=1e-12)
-    alone = MILESClassifier(3).fit(X, y)
+    alone = miles_by_rule(3).fit(X, y)
     pairs = [np.linalg.norm(Z[i] - Z[j]) for i in range(len(Z)) for j in range(i)]
     assert alone.sigma_ == pytest.approx(np.median(pairs), rel=1e-12)
     same = np.ones((6, 2))
@@ -203,10 +206,10 @@ def test_the_choice_never_uses_instances_of_bags_held_out(monkeypatch):
     seen = []
     original = BagDistances.of
     monkeypatch.setattr(BagDistances, "of", lambda self, ids: seen.append(self) or original(self, ids))
-    clf = MILESClassifier(3, sigma="search", C="auto", cv=KFold(4)).fit(X, y, bags=bags)
+    clf = miles_by_rule(3, sigma="search", C="auto", cv=KFold(4)).fit(X, y, bags=bags)
     assert len({id(each) for each in seen}) == 1, "distances are computed once"
     sigmas, Cs = tried(clf, "sigma"), tried(clf)
-    assert sigmas == pytest.approx(MILESClassifier(3).fit(X, y, bags=bags).sigma_ * np.array([0.5, 1.0, 2.0]))
+    assert sigmas == pytest.approx(miles_by_rule(3).fit(X, y, bags=bags).sigma_ * np.array([0.5, 1.0, 2.0]))
     assert Cs.tolist() == [0.01, 0.1, 1.0, 10.0]
     assert clf.cv_results_["params"] == [{"sigma": sigma, "C": C} for sigma in sigmas for C in Cs]
     scores = fold_scores(clf).reshape(4, 3, 4)
@@ -224,7 +227,7 @@ def test_the_choice_never_uses_instances_of_bags_held_out(monkeypatch):
             for c, C in enumerate(Cs):
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", FewerFeaturesWarning)
-                    peer = FGMClassifier(3, C=C, scale=None).fit(S[train], labels[train])
+                    peer = fgm_by_rule(3, C=C, scale=None).fit(S[train], labels[train])
                 expected[fold, s, c] = peer.score(S[test], labels[test])
     assert np.abs(scores - expected).mean() < 0.03, "models of the choice are rough"
 
@@ -242,17 +245,17 @@ def test_held_out_instances_by_brute_force():
 
 @pytest.mark.parametrize("sigma", [2.0, "auto"])
 def test_C_auto_with_one_sigma(sigma):
-    clf = MILESClassifier(3, sigma=sigma, C="auto", cv=3).fit(X, y, bags=bags)
+    clf = miles_by_rule(3, sigma=sigma, C="auto", cv=3).fit(X, y, bags=bags)
     assert fold_scores(clf).shape == (3, 4)
     assert tried(clf, "sigma").tolist() == [clf.sigma_]
-    again = MILESClassifier(3, sigma=clf.sigma_, C=clf.C_).fit(X, y, bags=bags)
+    again = miles_by_rule(3, sigma=clf.sigma_, C=clf.C_).fit(X, y, bags=bags)
     np.testing.assert_array_equal(again.selection_.weights, clf.selection_.weights)
     refitted = clf.set_params(C=1.0).fit(X, y, bags=bags)
     assert not hasattr(refitted, "cv_results_")
 
 
 def test_path_and_at():
-    clf = MILESClassifier(4, sigma=1.5).fit(X, y, bags=bags)
+    clf = miles_by_rule(4, sigma=1.5).fit(X, y, bags=bags)
     for number in (1, 2, 4, 6):
         part = clf.at(number)
         assert part.n_instances_to_select == number == len(part.prototypes_)
@@ -264,12 +267,12 @@ def test_path_and_at():
 
 def test_too_few_instances_are_told_with_the_reason():
     with pytest.warns(FewerFeaturesWarning, match="selected 1 instance instead of the requested 4: .*max_iter=1"):
-        MILESClassifier(4, sigma=1.5, max_iter=1, elimination=False).fit(X, y, bags=bags)
+        miles_by_rule(4, sigma=1.5, max_iter=1, elimination=False).fit(X, y, bags=bags)
 
 
 def test_transform_has_names_and_frames():
     frame = pd.DataFrame(X, columns=list("uvwxyz"))
-    clf = MILESClassifier(3, sigma=1.5).fit(frame, y, bags=bags)
+    clf = miles_by_rule(3, sigma=1.5).fit(frame, y, bags=bags)
     names = [f"similarity to row {row}" for row in clf.selection_.features[clf.selection_.ranking]]
     assert clf.get_feature_names_out().tolist() == names
     plain = clf.transform(frame, bags=bags)
@@ -290,8 +293,8 @@ def test_transform_has_names_and_frames():
 
 
 def test_warm_start_goes_on_from_equal_rows():
-    clf = MILESClassifier(4, sigma=1.5, warm_start=True).fit(X, y, bags=bags)
-    cold = MILESClassifier(4, sigma=1.5, C=2.0).fit(X, y, bags=bags)
+    clf = miles_by_rule(4, sigma=1.5, warm_start=True).fit(X, y, bags=bags)
+    cold = miles_by_rule(4, sigma=1.5, C=2.0).fit(X, y, bags=bags)
     clf.set_params(C=2.0).fit(X, y, bags=bags)
     np.testing.assert_allclose(
         clf.selection_.certificate.pick_objective, cold.selection_.certificate.pick_objective, rtol=0.05
@@ -304,7 +307,7 @@ def test_warm_start_goes_on_from_equal_rows():
 
 def test_a_warm_start_needs_fewer_turns():
     X, y, bags = made_bags(120, 6, seed=2)
-    clf = MILESClassifier(sigma=1.5, warm_start=True).fit(X, y, bags=bags)
+    clf = miles_by_rule(sigma=1.5, warm_start=True).fit(X, y, bags=bags)
     turns = clf.n_iter_
     order = np.random.default_rng(0).permutation(len(X))
     clf.fit(X[order], y[order], bags=bags[order])
@@ -313,7 +316,7 @@ def test_a_warm_start_needs_fewer_turns():
 
 def test_pickles_clones_and_nothing_of_X_is_changed():
     given = X.copy()
-    clf = MILESClassifier(3, sigma="auto", class_weight="balanced").fit(given, y, bags=bags)
+    clf = miles_by_rule(3, sigma="auto", class_weight="balanced").fit(given, y, bags=bags)
     np.testing.assert_array_equal(given, X)
     copy = pickle.loads(pickle.dumps(clf))
     np.testing.assert_array_equal(copy.decision_function(X, bags=bags), clf.decision_function(X, bags=bags))
@@ -325,23 +328,23 @@ def test_pickles_clones_and_nothing_of_X_is_changed():
 def test_class_weights_count_bags():
     S, labels, _, rows = written_out(X, y, bags, 1.7, scale=None)
     for class_weight in ("balanced", {0: 2.0, 1: 0.5}):
-        clf = MILESClassifier(4, sigma=1.7, scale=None, class_weight=class_weight).fit(X, y, bags=bags)
-        peer = FGMClassifier(4, scale=None, class_weight=class_weight).fit(S, labels)
+        clf = miles_by_rule(4, sigma=1.7, scale=None, class_weight=class_weight).fit(X, y, bags=bags)
+        peer = fgm_by_rule(4, scale=None, class_weight=class_weight).fit(S, labels)
         np.testing.assert_array_equal(clf.selection_.features, rows[peer.selection_.features])
         np.testing.assert_allclose(clf.decision_function(X, bags=bags), peer.decision_function(S), atol=1e-6)
 
 
 def test_threads_do_not_matter(monkeypatch):
     monkeypatch.setattr("thresher.data.workers.SMALL", 0)
-    one, two = (MILESClassifier(4, n_jobs=n_jobs).fit(X, y, bags=bags) for n_jobs in (1, 2))
+    one, two = (miles_by_rule(4, n_jobs=n_jobs).fit(X, y, bags=bags) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.selection_.weights, two.selection_.weights)
     monkeypatch.setattr(bags_module, "CACHE", 0)
-    bare = MILESClassifier(4, n_jobs=2).fit(X, y, bags=bags)
+    bare = miles_by_rule(4, n_jobs=2).fit(X, y, bags=bags)
     np.testing.assert_array_equal(one.selection_.weights, bare.selection_.weights)
 
 
 def test_a_fraction_is_one_of_the_different_rows():
-    clf = MILESClassifier(0.05, sigma=1.0).fit(np.vstack([X, X]), np.concatenate([y, y]), bags=np.tile(bags, 2))
+    clf = miles_by_rule(0.05, sigma=1.0).fit(np.vstack([X, X]), np.concatenate([y, y]), bags=np.tile(bags, 2))
     assert clf.selection_.features.size == int(0.05 * len(np.unique(X, axis=0)))
 
 
@@ -362,7 +365,7 @@ def slow(monkeypatch):
 def test_max_time_is_heard_inside_a_scan(slow):
     begun = time.perf_counter()
     with pytest.warns(FewerFeaturesWarning, match="max_time"):
-        clf = MILESClassifier(30, sigma=1.5, max_time=1.0, features_per_turn=2, n_jobs=1).fit(X, y, bags=bags)
+        clf = miles_by_rule(30, sigma=1.5, max_time=1.0, features_per_turn=2, n_jobs=1).fit(X, y, bags=bags)
     assert time.perf_counter() - begun < 3.0
     assert clf.predict(X, bags=bags).shape == (40,)
 
@@ -376,7 +379,7 @@ def heard():
 
 
 def test_interrupts_are_heard_and_leave_a_model(slow, heard):
-    clf = MILESClassifier(30, sigma=1.5, features_per_turn=1, n_jobs=1)
+    clf = miles_by_rule(30, sigma=1.5, features_per_turn=1, n_jobs=1)
     sent = []
 
     def watch(turn, target):
@@ -393,5 +396,5 @@ def test_interrupts_are_heard_and_leave_a_model(slow, heard):
 
 
 def test_progress_counts_instances(capsys):
-    MILESClassifier(3, sigma=1.5, verbose=2).fit(X, y, bags=bags)
+    miles_by_rule(3, sigma=1.5, verbose=2).fit(X, y, bags=bags)
     assert "instances" in capsys.readouterr().err

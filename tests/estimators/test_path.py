@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from tests.problems import many_classes, problem
+from tests.rule import fgm_by_rule
 from thresher import FGMClassifier
 
 X, y, _ = problem(90, 40, 8)
@@ -20,7 +21,7 @@ FITTED = {}
 def fitted(kind="two"):
     """A fit on the data above, made once: two classes, or three with a shared support or each with its own."""
     if kind not in FITTED:
-        clf = FGMClassifier(6, per_class=kind == "per_class", loss="logistic", n_candidates=4.0)
+        clf = fgm_by_rule(6, per_class=kind == "per_class", loss="logistic", n_candidates=4.0)
         FITTED[kind] = clf.fit(X, y) if kind == "two" else clf.fit(Z, CODES)
     return FITTED[kind], X if kind == "two" else Z
 
@@ -102,7 +103,7 @@ def test_another_number_needs_a_fit_with_the_own_parameter():
 
 def test_there_is_no_path_before_fit():
     with pytest.raises(NotFittedError):
-        FGMClassifier(5).at(3)
+        fgm_by_rule(5).at(3)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -137,7 +138,7 @@ def test_fewer_features_never_lower_the_objective(kind):
 
 
 def test_growth_alone_has_a_path_of_its_turns():
-    clf = FGMClassifier(12, elimination=False).fit(X, y)
+    clf = fgm_by_rule(12, elimination=False).fit(X, y)
     assert {station.phase for station in clf.path_} == {"grow"}
     assert len(clf.path_) == clf.n_iter_
     np.testing.assert_array_equal(clf.at(12).coef_.toarray(), clf.coef_.toarray())
@@ -148,7 +149,7 @@ def test_growth_alone_has_a_path_of_its_turns():
 
 def test_weights_of_stations_are_in_the_units_of_X():
     factor = 10.0 ** np.random.default_rng(2).integers(-3, 4, 40)
-    plain, moved = (FGMClassifier(5, scale="std").fit(A, y) for A in (X, X * factor + 5.0))
+    plain, moved = (fgm_by_rule(5, scale="std").fit(A, y) for A in (X, X * factor + 5.0))
     for k in (1, 4, 9):
         np.testing.assert_allclose(
             moved.at(k).decision_function(X * factor + 5.0), plain.at(k).decision_function(X), rtol=1e-4, atol=1e-5
@@ -156,7 +157,7 @@ def test_weights_of_stations_are_in_the_units_of_X():
 
 
 def test_without_a_number_the_whole_model_is_on_the_path():
-    clf = FGMClassifier(tol=1e-2).fit(X, y)
+    clf = fgm_by_rule(tol=1e-2).fit(X, y)
     same = clf.at(clf.selection_.features.size)
     np.testing.assert_array_equal(same.coef_.toarray(), clf.coef_.toarray())
 
@@ -165,25 +166,25 @@ def test_without_a_number_the_whole_model_is_on_the_path():
 def test_wrong_numbers_of_candidates_are_named(value):
     message = f"n_candidates must be 'auto', an integer >= 1 or a factor >= 1.0, got {value!r}"
     with pytest.raises(ValueError, match=re.escape(message)):
-        FGMClassifier(5, n_candidates=value).fit(X, y)
+        fgm_by_rule(5, n_candidates=value).fit(X, y)
 
 
 def test_fewer_candidates_than_features_are_refused():
     with pytest.raises(ValueError, match="n_candidates=4 is smaller than n_features_to_select=5: there would be"):
-        FGMClassifier(5, n_candidates=4).fit(X, y)
+        fgm_by_rule(5, n_candidates=4).fit(X, y)
 
 
 @pytest.mark.parametrize("value", [5, np.int64(7), 10**9, 1.0, np.float64(2.5), 1e9, "auto"])
 def test_right_numbers_of_candidates_give_k_features(value):
-    assert FGMClassifier(5, n_candidates=value).fit(X, y).selection_.features.size == 5
+    assert fgm_by_rule(5, n_candidates=value).fit(X, y).selection_.features.size == 5
 
 
 @pytest.mark.parametrize("number", [5, 9, 13])
 def test_an_integer_is_the_number_of_candidates_itself(number):
     """Law: so many are eliminated from (the path begins at twice the number of features); a factor means the same."""
-    clf = FGMClassifier(5, n_candidates=number).fit(X, y)
+    clf = fgm_by_rule(5, n_candidates=number).fit(X, y)
     assert max(station.number for station in clf.path_ if station.phase == "thresh") == max(number, 2 * 5)
-    same = FGMClassifier(5, n_candidates=number / 5).fit(X, y)
+    same = fgm_by_rule(5, n_candidates=number / 5).fit(X, y)
     np.testing.assert_array_equal(clf.coef_.toarray(), same.coef_.toarray())
     np.testing.assert_array_equal(clf.path_.numbers, same.path_.numbers)
 
@@ -192,4 +193,4 @@ def test_an_integer_is_the_number_of_candidates_itself(number):
 @pytest.mark.parametrize("name", ["elimination", "per_class"])
 def test_switches_must_be_bool(name, value):
     with pytest.raises(ValueError, match=f"{name} must be ('auto' or )?True or False, got {value!r}"):
-        FGMClassifier(5, **{name: value}).fit(X, y)
+        fgm_by_rule(5, **{name: value}).fit(X, y)

@@ -17,6 +17,7 @@ import thresher
 from tests.laws.designs import MappedDesign
 from tests.oracles import products as oracle
 from tests.problems import fold_scores, many_classes
+from tests.rule import fgm_by_rule
 from thresher import FewerFeaturesWarning, FGMClassifier, InvalidDataError, Polynomial
 from thresher.data.blocks.scaled import Scaling
 from thresher.data.designs.base import Design
@@ -80,16 +81,16 @@ def assert_as_written_out(short, long, A, M):
 def test_everything_is_as_on_the_matrix_written_out(loss, elimination, scale):
     options = {"loss": loss, "elimination": elimination}
     M = oracle.written_out(Polynomial(), scaled(X, scale), X)
-    short = FGMClassifier(5, feature_map="polynomial", scale=scale, **options).fit(X, y)
-    assert_as_written_out(short, FGMClassifier(5, scale=None, **options).fit(M, y), X, M)
+    short = fgm_by_rule(5, feature_map="polynomial", scale=scale, **options).fit(X, y)
+    assert_as_written_out(short, fgm_by_rule(5, scale=None, **options).fit(M, y), X, M)
 
 
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 def test_every_storage_is_as_the_matrix_written_out(storage, loss):
     M = oracle.written_out(Polynomial(), scaled(FEW, "max"), FEW)
-    short = FGMClassifier(4, feature_map="polynomial", scale="max", loss=loss).fit(STORAGES[storage](FEW), y_few)
-    assert_as_written_out(short, FGMClassifier(4, scale=None, loss=loss).fit(M, y_few), FEW, M)
+    short = fgm_by_rule(4, feature_map="polynomial", scale="max", loss=loss).fit(STORAGES[storage](FEW), y_few)
+    assert_as_written_out(short, fgm_by_rule(4, scale=None, loss=loss).fit(M, y_few), FEW, M)
     scores = short.decision_function(FEW)
     for form in STORAGES.values():
         np.testing.assert_allclose(short.decision_function(form(FEW)), scores, rtol=1e-12, atol=1e-12)
@@ -104,8 +105,8 @@ def test_every_storage_is_as_the_matrix_written_out(storage, loss):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_the_parameters_of_the_kernel(polynomial, form):
     M = oracle.written_out(polynomial, scaled(FEW, "max"), FEW)
-    short = FGMClassifier(4, feature_map=polynomial, scale="max").fit(form(FEW), y_few)
-    assert_as_written_out(short, FGMClassifier(4, scale=None).fit(M, y_few), FEW, M)
+    short = fgm_by_rule(4, feature_map=polynomial, scale="max").fit(form(FEW), y_few)
+    assert_as_written_out(short, fgm_by_rule(4, scale=None).fit(M, y_few), FEW, M)
     assert short.fitted_features_.n_candidates == oracle.existing(polynomial, FEW).sum()
     i, j = short.selection_.pairs.T
     assert polynomial.coef0 > 0.0 or (j >= 0).all()
@@ -115,8 +116,8 @@ def test_the_parameters_of_the_kernel(polynomial, form):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csc_array])
 def test_choice_of_C_is_as_on_the_matrix_written_out(form):
     M = oracle.written_out(Polynomial(), scaled(FEW, "max"), FEW)
-    short = FGMClassifier(4, feature_map="polynomial", scale="max", C="auto", cv=3).fit(form(FEW), y_few)
-    long = FGMClassifier(4, scale=None, C="auto", cv=3).fit(M, y_few)
+    short = fgm_by_rule(4, feature_map="polynomial", scale="max", C="auto", cv=3).fit(form(FEW), y_few)
+    long = fgm_by_rule(4, scale=None, C="auto", cv=3).fit(M, y_few)
     assert short.C_ == long.C_
     np.testing.assert_array_equal(fold_scores(short), fold_scores(long))
     assert_as_written_out(short, long, FEW, M)
@@ -134,15 +135,15 @@ def test_weights_are_as_on_the_matrix_written_out(form, class_weight):
     both = weights * (1.0 if class_weight is None else np.where(y_few > 0, 0.5, 2.0))
     M = oracle.written_out(Polynomial(), scaled(A, "max", both), A[weights > 0.0])
     options = {"class_weight": class_weight, "n_candidates": 4.0}
-    short = FGMClassifier(4, feature_map="polynomial", scale="max", **options).fit(form(A), y_few, weights)
-    long = FGMClassifier(4, scale=None, **options).fit(M, y_few, weights)
+    short = fgm_by_rule(4, feature_map="polynomial", scale="max", **options).fit(form(A), y_few, weights)
+    long = fgm_by_rule(4, scale=None, **options).fit(M, y_few, weights)
     assert_as_written_out(short, long, A, M)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_weights_are_repetitions(form):
     weights = np.random.default_rng(1).integers(0, 3, 90)
-    weighted = FGMClassifier(4, feature_map="polynomial", n_candidates=4.0).fit(form(FEW), y_few, weights)
+    weighted = fgm_by_rule(4, feature_map="polynomial", n_candidates=4.0).fit(form(FEW), y_few, weights)
     repeated = clone(weighted).fit(form(np.repeat(FEW, weights, axis=0)), np.repeat(y_few, weights))
     np.testing.assert_array_equal(weighted.selection_.features, repeated.selection_.features)
     np.testing.assert_allclose(weighted.decision_function(FEW), repeated.decision_function(FEW), atol=1e-4)
@@ -156,8 +157,8 @@ def test_many_classes_are_as_on_the_matrix_written_out(per_class, form):
     codes = np.where(Z[:, 7] * Z[:, 8] > 0.8, 2, codes)
     M = oracle.written_out(Polynomial(), scaled(Z, "max"), Z)
     options = {"per_class": per_class, "n_candidates": 4.0}
-    short = FGMClassifier(4, feature_map="polynomial", scale="max", **options).fit(form(Z), codes)
-    long = FGMClassifier(4, scale=None, **options).fit(M, codes)
+    short = fgm_by_rule(4, feature_map="polynomial", scale="max", **options).fit(form(Z), codes)
+    long = fgm_by_rule(4, scale=None, **options).fit(M, codes)
     assert_as_written_out(short, long, Z, M)
     assert short.decision_function(Z).shape == (90, 3)
     np.testing.assert_allclose(
@@ -170,10 +171,10 @@ def test_many_classes_are_as_on_the_matrix_written_out(per_class, form):
 def test_columns_always_included_are_linear_terms_and_excluded_ones_in_no_product(form, elimination):
     M = oracle.written_out(Polynomial(), scaled(FEW, "max"), FEW, exclude=[2, 10])
     forced = numbers_of(np.array([11, 0]), np.array([-1, -1]))
-    short = FGMClassifier(
+    short = fgm_by_rule(
         5, feature_map="polynomial", scale="max", always_include=[11, 0], exclude=[2, 10], elimination=elimination
     ).fit(form(FEW), y_few)
-    long = FGMClassifier(5, scale=None, always_include=forced.tolist(), elimination=elimination).fit(M, y_few)
+    long = fgm_by_rule(5, scale=None, always_include=forced.tolist(), elimination=elimination).fit(M, y_few)
     assert_as_written_out(short, long, FEW, M)
     pairs = short.selection_.pairs
     assert {(11, -1), (0, -1)} <= set(map(tuple, pairs.tolist()))
@@ -185,7 +186,7 @@ def test_columns_always_included_are_linear_terms_and_excluded_ones_in_no_produc
 def test_a_constant_column_may_be_included():
     A = FEW.copy()
     A[:, 9] = 2.5
-    clf = FGMClassifier(4, feature_map="polynomial", always_include=[9], n_candidates=3.0)
+    clf = fgm_by_rule(4, feature_map="polynomial", always_include=[9], n_candidates=3.0)
     clf.set_params(scale="max").fit(A, y_few)
     assert [9, -1] in clf.selection_.pairs.tolist()
     with pytest.warns(FewerFeaturesWarning, match=r"columns \[9\] of always_include have weight zero"):  # once centred
@@ -199,7 +200,7 @@ def test_a_constant_column_may_be_included():
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("scale", ["auto", "max", "unit", None])
 def test_scores_are_products_times_weights(storage, scale):
-    clf = FGMClassifier(5, feature_map="polynomial", scale=scale, n_candidates=3.0).fit(STORAGES[storage](FEW), y_few)
+    clf = fgm_by_rule(5, feature_map="polynomial", scale=scale, n_candidates=3.0).fit(STORAGES[storage](FEW), y_few)
     Z = scaled(FEW, clf.selection_.scale)
     i, j = clf.selection_.pairs.T
     products = Z[:, i] * np.where(j < 0, 1.0, Z[:, j])
@@ -219,14 +220,14 @@ def test_scores_are_products_times_weights(storage, scale):
 
 @pytest.mark.parametrize("form", STORAGES.values(), ids=STORAGES)
 def test_rows_are_scored_some_at_a_time(form, monkeypatch):
-    clf = FGMClassifier(3, feature_map="polynomial", n_candidates=2.0).fit(FEW, y_few)
+    clf = fgm_by_rule(3, feature_map="polynomial", n_candidates=2.0).fit(FEW, y_few)
     expected = clf.decision_function(FEW)
     monkeypatch.setattr("thresher.features.polynomial.products.WRITTEN_ENTRIES", 20)
     np.testing.assert_allclose(clf.decision_function(form(FEW)), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_single_precision_stays_single_precision():
-    clf = FGMClassifier(3, feature_map="polynomial", n_candidates=2.0).fit(FEW, y_few)
+    clf = fgm_by_rule(3, feature_map="polynomial", n_candidates=2.0).fit(FEW, y_few)
     expected = clf.transform(FEW)
     assert expected.dtype == np.float64
     for form in (np.asarray, sparse.csr_array, lambda A: as_design(np.array(A))):
@@ -238,7 +239,7 @@ def test_single_precision_stays_single_precision():
 
 def test_names_pairs_and_support():
     frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(14)])
-    clf = FGMClassifier(6, feature_map="polynomial", n_candidates=3.0).fit(frame, y)
+    clf = fgm_by_rule(6, feature_map="polynomial", n_candidates=3.0).fit(frame, y)
     pairs = clf.selection_.pairs.tolist()
     assert [2, 5] in pairs
     assert any(i == j for i, j in pairs)
@@ -258,14 +259,14 @@ def test_names_pairs_and_support():
         assert chosen.transform(frame).shape == (90, number)
         np.testing.assert_array_equal(chosen.selection_.pairs, clf.path_.at(number).pairs)
         assert len(chosen.get_feature_names_out()) == number
-    assert FGMClassifier(3).fit(X, y).selection_.pairs is None
+    assert fgm_by_rule(3).fit(X, y).selection_.pairs is None
     assert "6 features selected, as requested" in clf.selection_.stop_reason
     assert "no 6 of the 119 terms" in clf.proof()
 
 
 def test_output_as_data_frames():
     frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(14)], index=[f"row {i}" for i in range(90)])
-    clf = FGMClassifier(3, feature_map="polynomial", n_candidates=3.0).set_output(transform="pandas").fit(frame, y)
+    clf = fgm_by_rule(3, feature_map="polynomial", n_candidates=3.0).set_output(transform="pandas").fit(frame, y)
     out = clf.transform(frame)
     assert out.columns.tolist() == clf.get_feature_names_out().tolist()
     assert out.index.tolist() == frame.index.tolist()
@@ -274,7 +275,7 @@ def test_output_as_data_frames():
 
 def test_only_selected_columns_must_be_valid():
     frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(14)])
-    clf = FGMClassifier(3, feature_map="polynomial", n_candidates=2.0).fit(frame, y)
+    clf = fgm_by_rule(3, feature_map="polynomial", n_candidates=2.0).fit(frame, y)
     chosen = clf.get_support(indices=True)
     other = frame.copy()
     other.iloc[:, np.setdiff1d(np.arange(14), chosen)] = np.nan
@@ -294,7 +295,7 @@ def test_only_selected_columns_must_be_valid():
 
 
 def test_there_is_no_way_back_from_products():
-    clf = FGMClassifier(3, feature_map="polynomial", n_candidates=2.0).fit(X, y)
+    clf = fgm_by_rule(3, feature_map="polynomial", n_candidates=2.0).fit(X, y)
     with pytest.raises(ValueError, match=r"inverse_transform is not possible.*get_support\(indices=True\)"):
         clf.inverse_transform(clf.transform(X))
 
@@ -316,29 +317,29 @@ def test_there_is_no_way_back_from_products():
 )
 def test_options_that_do_not_go_together(options, match):
     with pytest.raises(ValueError, match=match):
-        FGMClassifier(**{"n_features_to_select": 3, "feature_map": "polynomial"} | options).fit(X, y)
+        fgm_by_rule(**{"n_features_to_select": 3, "feature_map": "polynomial"} | options).fit(X, y)
 
 
 def test_centring_a_sparse_matrix_is_refused_with_the_way_on():
     for form in (sparse.csr_array, sparse.csc_array, lambda A: as_design(sparse.csr_array(A))):
-        clf = FGMClassifier(3, feature_map="polynomial", scale="std", n_candidates=2.0)
+        clf = fgm_by_rule(3, feature_map="polynomial", scale="std", n_candidates=2.0)
         with pytest.raises(InvalidDataError, match=r'products of centred sparse columns.*"max".*fit_intercept=False'):
             clf.fit(form(FEW), y_few)
         M = oracle.written_out(Polynomial(), FEW / np.where(FEW.std(axis=0) > 0.0, FEW.std(axis=0), 1.0), FEW)
         clf.set_params(fit_intercept=False).fit(form(FEW), y_few)
-        long = FGMClassifier(3, scale=None, fit_intercept=False, n_candidates=2.0).fit(M, y_few)
+        long = fgm_by_rule(3, scale=None, fit_intercept=False, n_candidates=2.0).fit(M, y_few)
         assert_as_written_out(clf, long, FEW, M)
-    dense = FGMClassifier(3, feature_map="polynomial", n_candidates=2.0)
+    dense = fgm_by_rule(3, feature_map="polynomial", n_candidates=2.0)
     assert dense.fit(X, y).selection_.scale == "std"
     assert dense.fit(sparse.csr_array(X), y).selection_.scale == "max"
 
 
 def test_a_single_column_and_too_many_are_refused():
     with pytest.raises(InvalidDataError, match=r"X has 1 feature\(s\): products need at least two"):
-        FGMClassifier(1, feature_map="polynomial").fit(X[:, :1], y)
+        fgm_by_rule(1, feature_map="polynomial").fit(X[:, :1], y)
     wide = sparse.csr_array((np.ones(3), np.array([0, 5, 2**40]), np.array([0, 1, 3])), shape=(2, 2**41))
     with pytest.raises(ValueError, match=f"products are possible for at most {MOST_INPUTS:,} columns"):
-        FGMClassifier(1, feature_map="polynomial").fit(wide, [0, 1])
+        fgm_by_rule(1, feature_map="polynomial").fit(wide, [0, 1])
 
 
 @pytest.mark.parametrize(("size", "word"), [(1e35, "large"), (1e-35, "small")])
@@ -346,7 +347,7 @@ def test_values_whose_products_leave_the_range_are_refused_with_the_way_on(size,
     A = size * X
     most = np.unravel_index(np.abs(A).argmax(), A.shape)[1]
     frame = pd.DataFrame(A, columns=[f"gene {j}" for j in range(14)])
-    clf = FGMClassifier(3, feature_map="polynomial", scale=None, n_candidates=2.0)
+    clf = fgm_by_rule(3, feature_map="polynomial", scale=None, n_candidates=2.0)
     with pytest.raises(InvalidDataError, match=f"column 'gene {most}' of X .* too {word} .*use scale='max'"):
         clf.fit(frame, y)
     reference = clone(clf).set_params(scale="max").fit(X, y)
@@ -361,14 +362,14 @@ def test_values_whose_products_leave_the_range_are_refused_with_the_way_on(size,
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_a_warm_start_from_the_answer_is_short_and_from_other_features_none(form):
     options = {"feature_map": "polynomial", "warm_start": True, "scale": "max"}
-    clf = FGMClassifier(4, features_per_turn=1, **options).fit(form(FEW), y_few)
+    clf = fgm_by_rule(4, features_per_turn=1, **options).fit(form(FEW), y_few)
     before, turns = clf.selection_.features, clf.n_iter_
     again = clf.fit(form(FEW), y_few)
     np.testing.assert_array_equal(again.selection_.features, before)
     assert again.n_iter_ < turns
     clf.set_params(feature_map="columns").fit(form(FEW), y_few)
     assert clf.selection_.pairs is None
-    fresh = FGMClassifier(4, features_per_turn=1, scale="max").fit(form(FEW), y_few)
+    fresh = fgm_by_rule(4, features_per_turn=1, scale="max").fit(form(FEW), y_few)
     np.testing.assert_array_equal(clf.selection_.features, fresh.selection_.features)
     clf.set_params(feature_map="polynomial").fit(form(FEW), y_few)
     np.testing.assert_array_equal(clf.selection_.features, before)
@@ -381,7 +382,7 @@ def test_a_warm_start_from_the_answer_is_short_and_from_other_features_none(form
 
 def test_copies_pickles_and_model_files(tmp_path):
     for polynomial in (Polynomial(0.5, 2.0), "polynomial"):
-        clf = FGMClassifier(3, feature_map=polynomial, n_candidates=2.0).fit(X, y)
+        clf = fgm_by_rule(3, feature_map=polynomial, n_candidates=2.0).fit(X, y)
         assert clone(clf).feature_map == polynomial
         assert "polynomial" in repr(clf).lower()
         thresher.save(clf, tmp_path / "model.json")
@@ -396,7 +397,7 @@ def test_copies_pickles_and_model_files(tmp_path):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_threads_do_not_change_the_model(form, monkeypatch):
     monkeypatch.setattr("thresher.data.workers.SMALL", 0)
-    one, three = (FGMClassifier(4, feature_map="polynomial", n_jobs=jobs).fit(form(FEW), y_few) for jobs in (1, 3))
+    one, three = (fgm_by_rule(4, feature_map="polynomial", n_jobs=jobs).fit(form(FEW), y_few) for jobs in (1, 3))
     np.testing.assert_array_equal(one.selection_.features, three.selection_.features)
     np.testing.assert_array_equal(one.selection_.weights, three.selection_.weights)
 
@@ -412,7 +413,7 @@ def test_max_time_is_heard_inside_a_scan(form, monkeypatch):
         return original(self, score, reducer, time.perf_counter() if len(scans) == 3 else deadline)
 
     monkeypatch.setattr(Design, "scan", scan)
-    clf = FGMClassifier(8, feature_map="polynomial", elimination=False, features_per_turn=2, max_time=1000.0)
+    clf = fgm_by_rule(8, feature_map="polynomial", elimination=False, features_per_turn=2, max_time=1000.0)
     with pytest.warns(FewerFeaturesWarning, match="stopped early: max_time reached"):
         clf.fit(form(FEW), y_few)
     assert clf.selection_.stop is StopReason.MAX_TIME
@@ -425,7 +426,7 @@ def test_max_time_is_heard_inside_a_scan(form, monkeypatch):
 def test_there_is_a_model_however_short_the_time(form):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
-        clf = FGMClassifier(5, feature_map="polynomial", max_time=1e-9).fit(form(FEW), y_few)
+        clf = fgm_by_rule(5, feature_map="polynomial", max_time=1e-9).fit(form(FEW), y_few)
     assert clf.selection_.stop is StopReason.MAX_TIME
     assert clf.selection_.features.size >= 1
     assert clf.predict(FEW).shape == (90,)
@@ -442,7 +443,7 @@ def test_an_interrupt_inside_a_scan_leaves_the_model_so_far(form, piece, monkeyp
         return original(self, *args)
 
     monkeypatch.setattr(piece, "reduced", reduced)
-    clf = FGMClassifier(8, feature_map="polynomial", features_per_turn=1)
+    clf = fgm_by_rule(8, feature_map="polynomial", features_per_turn=1)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(form(FEW), y_few)
     assert clf.selection_.stop_reason == "interrupted"
@@ -457,15 +458,15 @@ def test_designs_with_a_scale_of_their_own():
     factor, shift = np.linspace(0.5, 2.0, 14), np.linspace(-1.0, 1.0, 14)
     design = ScaledDesign(as_design(X), Scaling(factor, shift))
     M = oracle.written_out(Polynomial(), (X - shift) * factor, X)
-    clf = FGMClassifier(4, feature_map="polynomial", scale=None).fit(design, y)
-    assert_as_written_out(clf, FGMClassifier(4, scale=None).fit(M, y), X, M)
+    clf = fgm_by_rule(4, feature_map="polynomial", scale=None).fit(design, y)
+    assert_as_written_out(clf, fgm_by_rule(4, scale=None).fit(M, y), X, M)
     np.testing.assert_allclose(clf.decision_function(design), clf.decision_function(X), atol=1e-12)
 
 
 def test_columns_in_files(tmp_path):
     design = MappedDesign(X, tmp_path)
-    expected = FGMClassifier(4, feature_map="polynomial").fit(X, y)
-    clf = FGMClassifier(4, feature_map="polynomial").fit(design, y)
+    expected = fgm_by_rule(4, feature_map="polynomial").fit(X, y)
+    clf = fgm_by_rule(4, feature_map="polynomial").fit(design, y)
     np.testing.assert_array_equal(clf.selection_.pairs, expected.selection_.pairs)
     np.testing.assert_allclose(clf.decision_function(design), expected.decision_function(X), atol=1e-9)
 
@@ -475,9 +476,9 @@ def test_columns_of_zeros_that_a_design_omits():
     S = sparse.csr_array(FEW)
     wide = sparse.csr_array((S.data, S.indices.astype(np.int64) * step, S.indptr), shape=(90, 14 * step))
     options = {"feature_map": "polynomial", "scale": "max", "n_candidates": 3.0, "warm_start": True}
-    narrow = FGMClassifier(4, always_include=[3], exclude=[1], **options).fit(FEW, y_few)
+    narrow = fgm_by_rule(4, always_include=[3], exclude=[1], **options).fit(FEW, y_few)
     for form in (lambda A: A, as_design):
-        clf = FGMClassifier(4, always_include=[3 * step], exclude=[step, 7], **options).fit(form(wide), y_few)
+        clf = fgm_by_rule(4, always_include=[3 * step], exclude=[step, 7], **options).fit(form(wide), y_few)
         pairs = np.where(narrow.selection_.pairs < 0, -1, step * narrow.selection_.pairs)
         np.testing.assert_array_equal(clf.selection_.pairs, pairs)
         np.testing.assert_array_equal(clf.get_support(indices=True), step * narrow.get_support(indices=True))
@@ -492,7 +493,7 @@ def test_columns_of_zeros_that_a_design_omits():
 
 
 def test_the_path_is_scored():
-    clf = FGMClassifier(3, feature_map="polynomial", n_candidates=2.0).fit(X, y)
+    clf = fgm_by_rule(3, feature_map="polynomial", n_candidates=2.0).fit(X, y)
     expected = [clf.at(number).score(X, y) for number in clf.path_.numbers]
     for A in (X, sparse.csc_array(X), as_design(X)):
         np.testing.assert_allclose(path_scores(clf, A, y), expected)
@@ -503,7 +504,7 @@ def test_fewer_terms_than_asked_for_are_told():
     A = np.zeros((90, 3))
     A[:, 0], A[:, 1] = FEW[:, 6], X[:, 2] > 0.0
     with pytest.warns(FewerFeaturesWarning, match="selected 3 features instead of the requested 5"):
-        clf = FGMClassifier(5, feature_map="polynomial").fit(A, y)
+        clf = fgm_by_rule(5, feature_map="polynomial").fit(A, y)
     assert sorted(clf.selection_.pairs.tolist()) == [[0, -1], [0, 1], [1, -1]]
 
 
@@ -525,4 +526,4 @@ def test_a_design_of_products_is_not_X():
     design = as_design(X)
     made = ProductDesign(design, terms_of(design, Polynomial(), np.ones(len(X))))
     with pytest.raises(thresher.UnsupportedDesignError, match='feature_map="polynomial"'):
-        FGMClassifier(2, scale=None).fit(made, y)
+        fgm_by_rule(2, scale=None).fit(made, y)

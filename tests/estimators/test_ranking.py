@@ -11,12 +11,11 @@ from sklearn.feature_selection import RFE
 from sklearn.svm import LinearSVC
 
 from tests.problems import many_classes, problem
+from tests.rule import fgm_by_rule, miles_by_rule
 from thresher import (
     AlignmentPathClassifier,
-    FGMClassifier,
     Intersection,
     KernelPath,
-    MILESClassifier,
     SparseSVC,
     SparseSVCPath,
     StreamClassifier,
@@ -26,12 +25,12 @@ X, y, _ = problem(90, 40, 8)
 Z, CODES, _, _ = many_classes(90, 30, seed=8)
 FITTED = {}
 CASES = {
-    "elimination": lambda: FGMClassifier(6).fit(X, y),
-    "growth": lambda: FGMClassifier(6, elimination=False, features_per_turn=2).fit(X, y),
-    "per class": lambda: FGMClassifier(4, per_class=True).fit(Z, CODES),
-    "groups": lambda: FGMClassifier(2, groups=np.arange(40) // 4).fit(X, y),
-    "kernel": lambda: FGMClassifier(3, feature_map=Intersection(8)).fit(np.abs(X), y),
-    "products": lambda: FGMClassifier(3, feature_map="polynomial").fit(X, y),
+    "elimination": lambda: fgm_by_rule(6).fit(X, y),
+    "growth": lambda: fgm_by_rule(6, elimination=False, features_per_turn=2).fit(X, y),
+    "per class": lambda: fgm_by_rule(4, per_class=True).fit(Z, CODES),
+    "groups": lambda: fgm_by_rule(2, groups=np.arange(40) // 4).fit(X, y),
+    "kernel": lambda: fgm_by_rule(3, feature_map=Intersection(8)).fit(np.abs(X), y),
+    "products": lambda: fgm_by_rule(3, feature_map="polynomial").fit(X, y),
     "alignment": lambda: AlignmentPathClassifier(path=KernelPath(step=0.1), cv=3).fit(X, y),
     "grid": lambda: SparseSVCPath(4, 5, cv=3, beta_ratio=0.05, alpha_ratio=0.01, scale=None, fit_intercept=False).fit(
         X, y
@@ -73,7 +72,7 @@ def test_ranks_are_those_of_elimination(number):
 
 def test_features_that_were_only_grown_come_after_those_eliminated():
     """Law: of what elimination did not start from, the turn of growth counts; what was never taken is last."""
-    clf = FGMClassifier(3, n_candidates=5, features_per_turn=5).fit(X, y)
+    clf = fgm_by_rule(3, n_candidates=5, features_per_turn=5).fit(X, y)
     stations = clf.path_.stations
     most = max(station.number for station in stations if station.phase == "thresh")
     pool = clf.path_.at(most).features
@@ -139,8 +138,8 @@ def test_without_a_path_all_others_are_second(case):
 def test_they_need_a_fit_and_a_width_that_fits_in_memory():
     for name in ("support_", "ranking_"):
         with pytest.raises(NotFittedError):
-            getattr(FGMClassifier(3), name)
-        assert not hasattr(FGMClassifier(3), name)
+            getattr(fgm_by_rule(3), name)
+        assert not hasattr(fgm_by_rule(3), name)
     wide = sparse.csr_array((X.ravel(), np.tile(np.arange(40) * 2**34, 90), np.arange(91) * 40), shape=(90, 2**40))
     clf = clone(fitted("elimination")).fit(wide, y)
     for name, what in (("support_", "a mask over"), ("ranking_", "a ranking of")):
@@ -150,7 +149,7 @@ def test_they_need_a_fit_and_a_width_that_fits_in_memory():
 
 def test_of_bags_they_are_about_training_rows():
     """As ``coef_`` is; rank 1 is what is selected, and models on the path come to have the others in their order."""
-    clf = MILESClassifier(3, sigma=2.0).fit(X[:, :5], np.repeat(y[::3], 3), bags=np.arange(90) // 3)
+    clf = miles_by_rule(3, sigma=2.0).fit(X[:, :5], np.repeat(y[::3], 3), bags=np.arange(90) // 3)
     assert clf.support_.shape == clf.ranking_.shape == clf.coef_.shape[1:] == (90,)
     np.testing.assert_array_equal(np.flatnonzero(clf.support_), clf.selection_.features)
     np.testing.assert_array_equal(clf.ranking_ == 1, clf.support_)

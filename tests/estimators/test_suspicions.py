@@ -8,7 +8,8 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 
-from thresher import AlignmentPathClassifier, FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
+from tests.rule import fgm_by_rule
+from thresher import AlignmentPathClassifier, SparseSVC, SparseSVCPath, StreamClassifier
 from thresher.errors import IndexColumnWarning, InvalidDataError, LeakWarning
 from thresher.estimators.shared.suspicions import separation, warn_of_leak
 
@@ -17,7 +18,7 @@ ROWS = 200
 X = RNG.standard_normal((ROWS, 5))
 SORTED = np.repeat([0, 1], ROWS // 2)
 NOISY = np.where(RNG.random(ROWS) < 0.3, 1 - SORTED, SORTED)
-FITS = [FGMClassifier(2), SparseSVC(), SparseSVCPath(n_betas=3, n_alphas=3), AlignmentPathClassifier(max_features=3)]
+FITS = [fgm_by_rule(2), SparseSVC(), SparseSVCPath(n_betas=3, n_alphas=3), AlignmentPathClassifier(max_features=3)]
 NAMES = [type(fit).__name__ for fit in FITS]
 
 
@@ -40,9 +41,9 @@ def test_what_only_looks_similar_is_no_index():
     columns = [2 * counts, -counts, counts + 0.5, np.r_[counts[:-1], 999], np.r_[9, counts[1:]]]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        FGMClassifier(2).fit(np.column_stack([X, *columns]), NOISY)
-        FGMClassifier(2).fit(np.column_stack([X, counts])[:9], [0, 1, 1] * 3)
-        FGMClassifier(2).fit(sparse.csr_array(X), NOISY)
+        fgm_by_rule(2).fit(np.column_stack([X, *columns]), NOISY)
+        fgm_by_rule(2).fit(np.column_stack([X, counts])[:9], [0, 1, 1] * 3)
+        fgm_by_rule(2).fit(sparse.csr_array(X), NOISY)
 
 
 @pytest.mark.parametrize("form", [np.array, sparse.csr_array, sparse.csc_array, pd.DataFrame])
@@ -90,15 +91,15 @@ def leaks(clf, X, y):
 
 def test_where_one_column_explains_much_nothing_is_told():
     """Real data, rare classes of few rows, and many classes of which one column separates but one."""
-    assert not leaks(FGMClassifier(5), *load_breast_cancer(return_X_y=True))
-    assert not leaks(FGMClassifier(2), *load_iris(return_X_y=True))
+    assert not leaks(fgm_by_rule(5), *load_breast_cancer(return_X_y=True))
+    assert not leaks(fgm_by_rule(2), *load_iris(return_X_y=True))
     few = np.r_[np.ones(29), np.zeros(171)]
-    assert not leaks(FGMClassifier(2), np.column_stack([X, few]), few)
+    assert not leaks(fgm_by_rule(2), np.column_stack([X, few]), few)
     enough = np.r_[np.ones(30), np.zeros(170)]
-    assert leaks(FGMClassifier(2), np.column_stack([X, enough]), enough) == 1
+    assert leaks(fgm_by_rule(2), np.column_stack([X, enough]), enough) == 1
     three = np.arange(ROWS) % 3
-    assert leaks(FGMClassifier(2), np.column_stack([X, three]), three) == 1
-    assert not leaks(FGMClassifier(2), np.column_stack([X, three == 0]), three)
+    assert leaks(fgm_by_rule(2), np.column_stack([X, three]), three) == 1
+    assert not leaks(fgm_by_rule(2), np.column_stack([X, three == 0]), three)
 
 
 def test_balanced_accuracy_of_the_best_threshold():

@@ -8,7 +8,8 @@ from scipy import sparse
 
 from tests.laws.designs import MappedDesign
 from tests.problems import many_classes, problem
-from thresher import AlignmentPathClassifier, FGMClassifier, KernelPath, SparseSVC, StreamClassifier
+from tests.rule import fgm_by_rule
+from thresher import AlignmentPathClassifier, KernelPath, SparseSVC, StreamClassifier
 from thresher.data.input.validation import as_design
 from thresher.errors import InvalidDataError
 from thresher.report.path_display import path_scores
@@ -16,8 +17,8 @@ from thresher.report.path_display import path_scores
 X, Y, _ = problem(60, 30, 2)
 NAMES = [f"gene{j}" for j in range(30)]
 CLASSIFIERS = [
-    FGMClassifier(3),
-    FGMClassifier(3, loss="logistic", elimination=False),
+    fgm_by_rule(3),
+    fgm_by_rule(3, loss="logistic", elimination=False),
     SparseSVC(0.1, 0.2),
     AlignmentPathClassifier(path=KernelPath(step=0.2), cv=2, max_features=5),
     StreamClassifier(3),
@@ -82,7 +83,7 @@ def test_only_selected_features_must_be_finite(clf, storage):
 
 @pytest.mark.parametrize("storage", ["pandas", "polars"])
 def test_the_column_is_named(storage):
-    clf = FGMClassifier(3).fit(STORAGES[storage](X), Y)
+    clf = fgm_by_rule(3).fit(STORAGES[storage](X), Y)
     column = int(clf.selection_.features[2])
     table = STORAGES[storage](spoilt([column], np.nan))
     told = rf"first in column 'gene{column}'; 1 of 3 columns are affected\. That column has 3 .*, first in row 4"
@@ -97,7 +98,7 @@ def test_the_column_is_named(storage):
 
 def test_missing_integers_of_pandas_in_a_column_that_is_not_selected():
     table = pd.DataFrame(X, columns=NAMES)
-    clf = FGMClassifier(3).fit(table, Y)
+    clf = fgm_by_rule(3).fit(table, Y)
     other = next(j for j in range(30) if j not in clf.selection_.features)
     table[NAMES[other]] = pd.array([1, None] * 30, dtype="Int64")
     np.testing.assert_array_equal(clf.predict(table), clf.predict(pd.DataFrame(X, columns=NAMES)))
@@ -108,7 +109,7 @@ def test_a_feature_without_weight_is_selected_too():
     A = X.copy()
     A[:, 9] = 0.0
     with pytest.warns(UserWarning, match="weight zero"):
-        clf = FGMClassifier(3, always_include=[9]).fit(A, Y)
+        clf = fgm_by_rule(3, always_include=[9]).fit(A, Y)
     for storage in ("C", "F", "csr", "csc", "design"):
         bad = A.copy()
         bad[3, 9] = np.nan
@@ -117,13 +118,13 @@ def test_a_feature_without_weight_is_selected_too():
 
 
 def test_large_scores_are_no_error():
-    clf = FGMClassifier(3, scale=None).fit(X, Y)
+    clf = fgm_by_rule(3, scale=None).fit(X, Y)
     assert clf.predict(1e308 * np.sign(X)).shape == (60,)
 
 
 def test_many_classes_and_the_path(tmp_path):
     Z, codes, _, _ = many_classes(60, 20, 3, seed=1)
-    clf = FGMClassifier(4).fit(Z, codes)
+    clf = fgm_by_rule(4).fit(Z, codes)
     used = np.unique(np.concatenate([station.features for station in clf.path_]))
     bad = Z.copy()
     bad[5, np.setdiff1d(np.arange(20), used)] = np.nan

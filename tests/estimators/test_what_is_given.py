@@ -13,10 +13,9 @@ from sklearn.exceptions import NotFittedError
 
 import thresher
 from tests.problems import problem
+from tests.rule import fgm_by_rule, miles_by_rule
 from thresher import (
     AlignmentPathClassifier,
-    FGMClassifier,
-    MILESClassifier,
     SparseSVC,
     SparseSVCPath,
     StreamClassifier,
@@ -24,7 +23,7 @@ from thresher import (
 from thresher.errors import ContinuousLabelsWarning, InvalidDataError, InvalidDataTypeError
 
 X, Y, _ = problem(40, 6, 2)
-ESTIMATORS = [FGMClassifier(2), SparseSVC(), SparseSVCPath(2, 2), StreamClassifier(2), AlignmentPathClassifier()]
+ESTIMATORS = [fgm_by_rule(2), SparseSVC(), SparseSVCPath(2, 2), StreamClassifier(2), AlignmentPathClassifier()]
 DAYS = [datetime.date(2026, 1, 1) + datetime.timedelta(days=i) for i in range(40)]
 TEXT = r"column 'city' of X contains text \('Ulm' in row 0\); all columns must be numeric\. Encode .* or drop it\.$"
 CATEGORY = r"column 'city' of X is categorical \('Ulm' in row 0\).* Encode"
@@ -78,13 +77,13 @@ def test_annotated_data(clf, given):
 
 def test_annotated_data_in_a_file():
     with pytest.raises(InvalidDataTypeError, match=r"backed by a file, so load it first: adata = adata\.to_memory\(\)"):
-        FGMClassifier(2).fit(AnnData(isbacked=True), Y)
+        fgm_by_rule(2).fit(AnnData(isbacked=True), Y)
     with pytest.raises(InvalidDataTypeError, match=r"still in its file: pass X\.to_memory\(\)"):
-        FGMClassifier(2).fit(BackedMatrix(), Y)
+        fgm_by_rule(2).fit(BackedMatrix(), Y)
 
 
 def test_annotated_data_for_a_warm_start_and_a_prediction():
-    clf = FGMClassifier(2, warm_start=True).fit(X, Y)
+    clf = fgm_by_rule(2, warm_start=True).fit(X, Y)
     for method in (clf.predict, clf.transform, lambda given: clf.fit(given, Y)):
         with pytest.raises(InvalidDataTypeError, match=r"adata\.X"):
             method(AnnData())
@@ -101,7 +100,7 @@ def test_annotated_data_for_a_warm_start_and_a_prediction():
         ({1.0, 2.0}, "an object of type set; expected"),
         (object(), "an object of type object; expected"),
         (thresher, "an object of type module; expected"),
-        (FGMClassifier(), r"an object of type thresher\.estimators\.fgm\.classifier\.FGMClassifier; expected"),
+        (fgm_by_rule(), r"an object of type thresher\.estimators\.fgm\.classifier\.FGMClassifier; expected"),
     ],
 )
 @pytest.mark.parametrize("clf", ESTIMATORS, ids=str)
@@ -117,8 +116,8 @@ class Wrapped:
 
 @pytest.mark.parametrize("given", [X.tolist(), tuple(map(tuple, X)), Wrapped(), memoryview(X)], ids=lambda x: type(x))
 def test_what_numpy_reads_is_still_read(given):
-    expected = FGMClassifier(2).fit(X, Y)
-    np.testing.assert_array_equal(FGMClassifier(2).fit(given, Y).coef_.toarray(), expected.coef_.toarray())
+    expected = fgm_by_rule(2).fit(X, Y)
+    np.testing.assert_array_equal(fgm_by_rule(2).fit(given, Y).coef_.toarray(), expected.coef_.toarray())
 
 
 def table(library, **columns):
@@ -140,25 +139,25 @@ def test_text_and_dates_in_data_frames(library, clf):
 def test_categories_and_times():
     category = pd.Categorical(["Ulm", "Rom"] * 20)
     with pytest.raises(InvalidDataError, match=CATEGORY):
-        FGMClassifier(2).fit(table("pandas", city=category), Y)
+        fgm_by_rule(2).fit(table("pandas", city=category), Y)
     with pytest.raises(InvalidDataError, match=CATEGORY):
-        FGMClassifier(2).fit(table("polars", city=pl.Series(["Ulm", "Rom"] * 20, dtype=pl.Categorical)), Y)
+        fgm_by_rule(2).fit(table("polars", city=pl.Series(["Ulm", "Rom"] * 20, dtype=pl.Categorical)), Y)
     for when in (pd.date_range("2026", periods=40), pd.date_range("2026", periods=40) - pd.Timestamp("2020")):
         with pytest.raises(InvalidDataError, match=WHEN):
-            FGMClassifier(2).fit(table("pandas", city=when), Y)
+            fgm_by_rule(2).fit(table("pandas", city=when), Y)
         with pytest.raises(InvalidDataError, match=WHEN):
-            FGMClassifier(2).fit(table("polars", city=when.to_numpy()), Y)
+            fgm_by_rule(2).fit(table("polars", city=when.to_numpy()), Y)
         with pytest.raises(InvalidDataError, match=WHEN):  # of dates alone numpy would make nanoseconds
-            FGMClassifier(1).fit(pd.DataFrame({"city": when}), Y)
+            fgm_by_rule(1).fit(pd.DataFrame({"city": when}), Y)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_numbers_of_other_types_are_read(library):
     digits = table(library, c=[1, 2] * 20, d=[True, False] * 20, e=["1.5", "2"] * 20)
-    clf = FGMClassifier(2).fit(digits, Y)
+    clf = fgm_by_rule(2).fit(digits, Y)
     assert clf.feature_names_in_.tolist() == list("abcde")
     if library == "pandas":
-        FGMClassifier(2).fit(digits.assign(f=pd.Categorical([1, 2] * 20), g=pd.array([1, 2] * 20, dtype="Int8")), Y)
+        fgm_by_rule(2).fit(digits.assign(f=pd.Categorical([1, 2] * 20), g=pd.array([1, 2] * 20, dtype="Int8")), Y)
 
 
 @pytest.mark.parametrize("clf", ESTIMATORS, ids=str)
@@ -179,7 +178,7 @@ def test_two_fits_of_a_stream_give_the_same_bits():
     assert len(set(other)) > 1
 
 
-@pytest.mark.parametrize("clf", [FGMClassifier(2), SparseSVC(0.1, 1e-3), StreamClassifier(2)], ids=str)
+@pytest.mark.parametrize("clf", [fgm_by_rule(2), SparseSVC(0.1, 1e-3), StreamClassifier(2)], ids=str)
 def test_labels_that_look_continuous(clf):
     Z = np.random.default_rng(0).normal(size=(240, 4))
     with pytest.warns(ContinuousLabelsWarning, match="y has 25 classes in 240 samples, so it looks continuous"):
@@ -188,14 +187,14 @@ def test_labels_that_look_continuous(clf):
 
 def test_few_or_well_filled_classes_are_quiet():
     Z = np.random.default_rng(0).normal(size=(240, 4))
-    FGMClassifier(2).fit(Z[:40], np.arange(40) % 20)
-    FGMClassifier(2).fit(Z, np.arange(240) % 24)
+    fgm_by_rule(2).fit(Z[:40], np.arange(40) % 20)
+    fgm_by_rule(2).fit(Z, np.arange(240) % 24)
 
 
 # labels, text and probabilities
 
 
-@pytest.mark.parametrize("clf", [*ESTIMATORS, MILESClassifier(2)], ids=lambda clf: type(clf).__name__)
+@pytest.mark.parametrize("clf", [*ESTIMATORS, miles_by_rule(2)], ids=lambda clf: type(clf).__name__)
 def test_labels_that_are_missing_or_not_one_for_each_sample(clf):
     gap = np.where(np.arange(40) < 3, np.nan, Y)
     words = np.where(np.arange(40) < 3, None, "a")
@@ -220,17 +219,17 @@ def test_a_text_is_not_shown_as_a_whole(given):
         assert len(str(caught.value)) < 300
     for parameter in ("class_weight", "C", "max_time"):
         with pytest.raises(ValueError, match=r"got 'word .*\.\.\.$") as caught:
-            FGMClassifier(2, **{parameter: DOCUMENT}).fit(X, Y)
+            fgm_by_rule(2, **{parameter: DOCUMENT}).fit(X, Y)
         assert len(str(caught.value)) < 160
 
 
 def test_probabilities_that_are_not_there_are_explained():
-    for clf in [*ESTIMATORS, MILESClassifier(2), FGMClassifier(2).fit(X, Y)]:
+    for clf in [*ESTIMATORS, miles_by_rule(2), fgm_by_rule(2).fit(X, Y)]:
         assert not hasattr(clf, "predict_proba")
         with pytest.raises(AttributeError, match=r'have it with loss="logistic"; .* CalibratedClassifierCV\(clf\)'):
             clf.predict_proba(X)
     with pytest.raises(AttributeError, match="there is no selection_ yet: call fit"):
         _ = StreamClassifier().selection_
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
-        _ = FGMClassifier().nonsense
-    assert FGMClassifier(2, loss="logistic").fit(X, Y).predict_proba(X).shape == (40, 2)
+        _ = fgm_by_rule().nonsense
+    assert fgm_by_rule(2, loss="logistic").fit(X, Y).predict_proba(X).shape == (40, 2)

@@ -10,7 +10,7 @@ from tests.families.growing import fgm_all, held_out_all
 from tests.families.test_fgm_measures import few, pose
 from tests.laws.measures import FREE, by_kind
 from tests.oracles import cuts as oracle
-from thresher import FGMClassifier
+from tests.rule import fgm_by_rule
 from thresher.data.input.validation import as_design
 from thresher.families.fgm import all_features as module
 from thresher.optim.measures.values import F1, PRBEP, RocArea
@@ -99,7 +99,7 @@ def test_ctrl_c_keeps_the_model_so_far(after, monkeypatch):
         return iterate(self, *args)
 
     monkeypatch.setattr(bundle.BundleSearch, "iterate", counted)
-    clf = FGMClassifier("all", loss="f1", C=10.0)
+    clf = fgm_by_rule("all", loss="f1", C=10.0)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, CODES)
     assert clf.selection_.interrupted
@@ -110,7 +110,7 @@ def test_ctrl_c_keeps_the_model_so_far(after, monkeypatch):
 
 
 def test_a_deadline_leaves_one_iteration_for_each_class():
-    clf = FGMClassifier("all", loss="auc", C=10.0, max_time=1e-6).fit(X, CODES)
+    clf = fgm_by_rule("all", loss="auc", C=10.0, max_time=1e-6).fit(X, CODES)
     assert "max_time" in clf.selection_.stop_reason
     assert len(clf.selection_.trace.turns) == 3
     assert (np.diff(clf.coef_.indptr) > 0).all()
@@ -141,7 +141,7 @@ def test_max_iter_is_for_folds_too(monkeypatch):
 @pytest.mark.parametrize("labels", [Y, CODES], ids=["two", "three"])
 def test_a_warm_start_begins_at_the_last_weights(labels):
     """One that was solved well needs fewer iterations; columns that are excluded now do not come back."""
-    clf = FGMClassifier("all", loss="f1", C=10.0, warm_start=True, tol=1e-4).fit(X, labels)
+    clf = fgm_by_rule("all", loss="f1", C=10.0, warm_start=True, tol=1e-4).fit(X, labels)
     first, objective = len(clf.selection_.trace.turns), clf.selection_.certificate.objective
     clf.fit(X, labels)
     assert clf.selection_.trace.turns[0].objective <= objective * (1.0 + 1e-9) or labels is CODES
@@ -155,8 +155,8 @@ def test_C_by_cross_validation_and_weights_of_zero():
     weights = np.ones(Y.size)
     weights[::8] = 0.0
     there = weights > 0.0
-    with_them = FGMClassifier("all", loss="f1", C="auto", cv=2, scale=None).fit(X, Y, sample_weight=weights)
-    without = FGMClassifier("all", loss="f1", C="auto", cv=2, scale=None).fit(X[there], Y[there])
+    with_them = fgm_by_rule("all", loss="f1", C="auto", cv=2, scale=None).fit(X, Y, sample_weight=weights)
+    without = fgm_by_rule("all", loss="f1", C="auto", cv=2, scale=None).fit(X[there], Y[there])
     assert pytest.approx(without.C_) == with_them.C_
     for fold in ("split0_test_score", "split1_test_score"):
         np.testing.assert_allclose(with_them.cv_results_[fold], without.cv_results_[fold])
@@ -175,4 +175,4 @@ def test_C_by_cross_validation_and_weights_of_zero():
 )
 def test_what_it_does_not_go_with_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        FGMClassifier("all", **{"loss": "f1"} | options).fit(X, Y)
+        fgm_by_rule("all", **{"loss": "f1"} | options).fit(X, Y)

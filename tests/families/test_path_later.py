@@ -10,7 +10,7 @@ import pytest
 
 import thresher
 from tests.problems import many_classes, problem
-from thresher import FGMClassifier
+from tests.rule import fgm_by_rule
 from thresher.engine import growing
 from thresher.families.fgm import fitted_problem as fgm_model
 from thresher.families.fgm import path as fgm_path
@@ -40,7 +40,7 @@ def stations_made(monkeypatch):
 
 
 def test_a_fit_ends_at_its_pick_and_the_path_comes_when_asked_for(data, stations_made):
-    clf = FGMClassifier(8).fit(*data)
+    clf = fgm_by_rule(8).fit(*data)
     assert min(stations_made) == 8
     in_fit = len(stations_made)
     assert clf.at(8).selection_.features.size == 8, "the pick itself needs nothing more"
@@ -58,7 +58,7 @@ def test_a_fit_ends_at_its_pick_and_the_path_comes_when_asked_for(data, stations
 
 @pytest.mark.parametrize("wanted", [3, 40, 130])
 def test_every_number_up_to_twice_the_wanted_one_is_nested_below_the_pick(data, wanted):
-    clf = FGMClassifier(wanted).fit(*data)
+    clf = fgm_by_rule(wanted).fit(*data)
     assert set(range(1, 2 * wanted + 1)) <= set(clf.path_.numbers.tolist())
     pick = set(clf.selection_.features.tolist())
     for j in range(1, wanted):
@@ -70,9 +70,9 @@ def test_every_number_up_to_twice_the_wanted_one_is_nested_below_the_pick(data, 
 @pytest.mark.parametrize("support", ["shared", "per_class"])
 def test_what_is_computed_later_is_what_a_fit_computes_at_once(support, monkeypatch):
     X, labels, _, _ = many_classes(90, 120)
-    later = FGMClassifier(10, per_class=support == "per_class").fit(X, labels)
+    later = fgm_by_rule(10, per_class=support == "per_class").fit(X, labels)
     monkeypatch.setattr(fgm_path, "KEEP", -1)
-    at_once = FGMClassifier(10, per_class=support == "per_class").fit(X, labels)
+    at_once = fgm_by_rule(10, per_class=support == "per_class").fit(X, labels)
     assert at_once.path_._later is None
     assert [station.number for station in later.path_] == [station.number for station in at_once.path_]
     for j in range(1, 21):
@@ -84,7 +84,7 @@ def test_what_is_computed_later_is_what_a_fit_computes_at_once(support, monkeypa
 
 @pytest.mark.parametrize("leave", [lambda clf, _: pickle.loads(pickle.dumps(clf)), lambda clf, _: copy.deepcopy(clf)])
 def test_a_model_that_leaves_the_process_is_complete(data, leave, tmp_path):
-    clf = FGMClassifier(6).fit(*data)
+    clf = fgm_by_rule(6).fit(*data)
     other = leave(clf, tmp_path)
     assert other.path_._later is None
     assert other.path_.numbers.tolist() == clf.path_.numbers.tolist()
@@ -92,7 +92,7 @@ def test_a_model_that_leaves_the_process_is_complete(data, leave, tmp_path):
 
 
 def test_a_model_file_has_the_whole_path(data, tmp_path):
-    clf = FGMClassifier(6).fit(*data)
+    clf = fgm_by_rule(6).fit(*data)
     thresher.save(clf, tmp_path / "model.json")
     loaded = thresher.load(tmp_path / "model.json")
     assert [loaded.at(j).selection_.features.size for j in range(1, 13)] == list(range(1, 13))
@@ -105,7 +105,7 @@ def test_what_waits_for_the_path_does_not_hold_X(data):
     X, y = data
     X = np.array(X).view(Watched)
     alive = weakref.ref(X)
-    clf = FGMClassifier(5, scale=None).fit(X, y)
+    clf = fgm_by_rule(5, scale=None).fit(X, y)
     del X, data
     gc.collect()
     assert alive() is None
@@ -113,7 +113,7 @@ def test_what_waits_for_the_path_does_not_hold_X(data):
 
 
 def test_an_interrupted_computation_can_be_repeated(data, monkeypatch):
-    clf = FGMClassifier(5).fit(*data)
+    clf = fgm_by_rule(5).fit(*data)
     with monkeypatch.context() as patched:
         patched.setattr(fgm_path, "thresh", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
@@ -124,7 +124,7 @@ def test_an_interrupted_computation_can_be_repeated(data, monkeypatch):
 def test_ctrl_c_while_a_large_rest_is_computed_keeps_the_model(data, monkeypatch):
     monkeypatch.setattr(fgm_path, "KEEP", -1)
     monkeypatch.setattr(fgm_path, "thresh", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
-    clf = FGMClassifier(5)
+    clf = fgm_by_rule(5)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(*data)
     assert clf.selection_.interrupted
@@ -136,7 +136,7 @@ def test_large_blocks_skip_stations_on_the_way_to_the_pick(data, stations_made, 
     """Where a station is expensive, some units leave at a time; the numbers between come when they are asked for."""
     monkeypatch.setattr(growing, "LARGE_BLOCK", 100)
     monkeypatch.setattr(fgm_model, "STRIDE", 0.4)
-    clf = FGMClassifier(8, n_candidates=2.0).fit(*data)
+    clf = fgm_by_rule(8, n_candidates=2.0).fit(*data)
     assert stations_made == [16, 14, 11, 8]
     assert clf.selection_.features.size == 8
     assert sorted(set(clf.path_.numbers)) == list(range(1, 17))

@@ -13,6 +13,7 @@ from tests.cli.test_commands import as_json, thresh
 from tests.guests.sign_log import SignLog
 from tests.guests.test_guest_loss import ModifiedHuber
 from tests.guests.test_guest_measure import GeometricMean
+from tests.rule import fgm_by_rule
 from thresher.features import FittedFeatures
 from thresher.state import values
 
@@ -72,7 +73,7 @@ def test_guests_go_through_select_predict_and_inspect(guest, folder):
     option, path, parameters = GUESTS[guest]
     report = as_json("select", *DATA, "-k", 2, option, path, "--test", "train.npy", "--test-labels", "train.txt",
                      folder=folder)  # fmt: skip
-    clf = thresher.FGMClassifier(2, **parameters).fit(X, Y)
+    clf = fgm_by_rule(2, **parameters).fit(X, Y)
     loaded = thresher.load(folder / "model.json")
     np.testing.assert_array_equal(loaded.decision_function(X), clf.decision_function(X))
     assert report["accuracy"] == clf.score(X, Y)

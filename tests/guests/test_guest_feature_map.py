@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import thresher
 from tests.guests.sign_log import SignLog, pairs
-from thresher import FGMClassifier
+from tests.rule import fgm_by_rule
 from thresher.testing import check_feature_map
 
 rng = np.random.default_rng(0)
@@ -19,7 +19,7 @@ THREE = np.argmax(np.stack([np.sign(X[:, 1]), np.log1p(np.abs(X[:, 6])) - 1.0, r
 
 @pytest.fixture(scope="module")
 def fitted():
-    return FGMClassifier(2, feature_map=SignLog()).fit(X, Y)
+    return fgm_by_rule(2, feature_map=SignLog()).fit(X, Y)
 
 
 def test_the_laws_hold():
@@ -28,7 +28,7 @@ def test_the_laws_hold():
 
 def test_it_finds_what_the_same_groups_of_the_written_matrix_give(fitted):
     """Fit, path and certificate equal those of groups of two columns."""
-    peer = FGMClassifier(2, groups=np.repeat(np.arange(14), 2), scale=None)
+    peer = fgm_by_rule(2, groups=np.repeat(np.arange(14), 2), scale=None)
     peer.set_params(groups=thresher.Groups(np.repeat(np.arange(14), 2), weights="none")).fit(pairs(X), Y)
     assert fitted.selection_.groups.tolist() == [3, 8]
     np.testing.assert_array_equal(fitted.selection_.features, peer.selection_.features)
@@ -59,7 +59,7 @@ def test_importance_is_that_of_the_written_matrix(fitted):
     "options", [{"C": "auto", "cv": 3}, {"elimination": False}, {"loss": "f1"}, {"loss": "logistic"}]
 )
 def test_ways_to_fit(options):
-    clf = FGMClassifier(2, feature_map=SignLog(), **options).fit(X, Y)
+    clf = fgm_by_rule(2, feature_map=SignLog(), **options).fit(X, Y)
     assert clf.selection_.groups.size == 2
     assert ("cv_results_" in vars(clf)) == ("cv" in options)
 
@@ -67,7 +67,7 @@ def test_ways_to_fit(options):
 @pytest.mark.parametrize("per_class", [False, True])
 def test_classes_restrictions_weights_and_warm_start(per_class):
     how = {"per_class": per_class, "always_include": [5], "exclude": [1]}
-    clf = FGMClassifier(3, feature_map=SignLog(), warm_start=True, **how)
+    clf = fgm_by_rule(3, feature_map=SignLog(), warm_start=True, **how)
     clf.fit(X, THREE, sample_weight=1.0 + np.arange(120) % 2)
     chosen = clf.selection_.groups.tolist()
     assert 5 in chosen

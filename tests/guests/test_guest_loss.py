@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import thresher
+from tests.rule import fgm_by_rule
 from thresher.cli import start
 from thresher.datasets import make_wide
 from thresher.features import register
@@ -57,7 +58,7 @@ THREE = np.digitize(DECIDING, np.quantile(DECIDING, [0.3, 0.7]))
 
 @pytest.fixture(scope="module")
 def fitted():
-    return thresher.FGMClassifier(3, loss=ModifiedHuber()).fit(DATA.X, DATA.y)
+    return fgm_by_rule(3, loss=ModifiedHuber()).fit(DATA.X, DATA.y)
 
 
 def test_fit_and_path(fitted):
@@ -71,14 +72,14 @@ def test_fit_and_path(fitted):
 
 def test_certificate():
     """The objective is that of the formula, the bound is below it, and in growth the gap closes."""
-    clf = thresher.FGMClassifier(3, loss=ModifiedHuber(), scale=None, C=0.1).fit(DATA.X, DATA.y)
+    clf = fgm_by_rule(3, loss=ModifiedHuber(), scale=None, C=0.1).fit(DATA.X, DATA.y)
     certificate, weights = clf.selection_.certificate, clf.selection_.weights
     margins = np.where(DATA.y == clf.classes_[1], 1.0, -1.0) * clf.decision_function(DATA.X)
     objective = 0.5 * weights @ weights + 0.1 * clf.loss.value(margins).sum()
     assert objective == pytest.approx(certificate.pick_objective, rel=1e-6)
     assert 0.0 < certificate.pick_bound <= certificate.pick_objective
     assert "no 3 of the 40 columns could lower it further than that" in clf.proof()
-    grown = thresher.FGMClassifier(loss=ModifiedHuber(), scale=None, C=0.1, elimination=False, tol=1e-6)
+    grown = fgm_by_rule(loss=ModifiedHuber(), scale=None, C=0.1, elimination=False, tol=1e-6)
     grown._inner_tol = 1e-9
     certificate = grown.fit(DATA.X, DATA.y).selection_.certificate
     assert 0.0 <= certificate.gap <= 1e-6
@@ -86,21 +87,21 @@ def test_certificate():
 
 
 def test_C_is_chosen(fitted):
-    clf = thresher.FGMClassifier(3, loss=ModifiedHuber(), C="auto", cv=2, n_candidates=1.5).fit(DATA.X, DATA.y)
+    clf = fgm_by_rule(3, loss=ModifiedHuber(), C="auto", cv=2, n_candidates=1.5).fit(DATA.X, DATA.y)
     assert clf.C_ in clf.cv_results_["param_C"]
     assert clf.cv_results_["mean_test_score"].max() > 0.8
 
 
 @pytest.mark.parametrize("per_class", [False, True])
 def test_classes(per_class):
-    clf = thresher.FGMClassifier(3, loss=ModifiedHuber(), per_class=per_class).fit(DATA.X, THREE)
+    clf = fgm_by_rule(3, loss=ModifiedHuber(), per_class=per_class).fit(DATA.X, THREE)
     assert clf.coef_.shape == (3, 40)
     assert clf.score(DATA.X, THREE) > 0.7
 
 
 def test_weights_are_repetitions():
     times = np.random.default_rng(0).integers(0, 3, DATA.y.size)
-    clf = thresher.FGMClassifier(3, loss=ModifiedHuber(), scale=None)
+    clf = fgm_by_rule(3, loss=ModifiedHuber(), scale=None)
     weighted = clone(clf).fit(DATA.X, DATA.y, sample_weight=times)
     repeated = clone(clf).fit(np.repeat(DATA.X, times, axis=0), np.repeat(DATA.y, times))
     np.testing.assert_array_equal(weighted.selection_.features, repeated.selection_.features)

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 import thresher
+from tests.rule import fgm_by_rule
 from thresher.cli import start
 from thresher.datasets import make_wide
 from thresher.features import register
@@ -40,7 +41,7 @@ THREE = np.digitize(DECIDING, [-1.0, 1.0])
 
 @pytest.fixture(scope="module")
 def fitted():
-    return thresher.FGMClassifier(3, loss=GeometricMean(), C=1.0).fit(DATA.X, RARE)
+    return fgm_by_rule(3, loss=GeometricMean(), C=1.0).fit(DATA.X, RARE)
 
 
 def of_labels(y, predicted):
@@ -54,7 +55,7 @@ def test_fit_path_and_certificate(fitted):
     certificate = fitted.selection_.certificate
     assert 0.0 < certificate.pick_bound <= certificate.pick_objective
     assert "no 3 of the 60 columns" in fitted.proof()
-    grown = thresher.FGMClassifier(loss=GeometricMean(), C=0.1, elimination=False, tol=1e-4).fit(DATA.X, RARE)
+    grown = fgm_by_rule(loss=GeometricMean(), C=0.1, elimination=False, tol=1e-4).fit(DATA.X, RARE)
     assert 0.0 <= grown.selection_.certificate.gap <= 1e-4
 
 
@@ -68,21 +69,21 @@ def test_the_intercept_is_the_best_threshold_and_the_scorer_is_the_measure(fitte
 
 
 def test_C_is_chosen_by_the_measure():
-    clf = thresher.FGMClassifier(3, loss=GeometricMean(), C="auto", cv=2, elimination=False).fit(DATA.X, RARE)
+    clf = fgm_by_rule(3, loss=GeometricMean(), C="auto", cv=2, elimination=False).fit(DATA.X, RARE)
     assert {"split0_test_score", "split1_test_score"} <= set(clf.cv_results_)
     assert 0.6 < clf.cv_results_["mean_test_score"].max() <= 1.0
 
 
 @pytest.mark.parametrize("per_class", [False, True])
 def test_classes(per_class):
-    clf = thresher.FGMClassifier(3, loss=GeometricMean(), C=1.0, per_class=per_class).fit(DATA.X, THREE)
+    clf = fgm_by_rule(3, loss=GeometricMean(), C=1.0, per_class=per_class).fit(DATA.X, THREE)
     assert clf.coef_.shape == (3, 60)
     assert GeometricMean().scorer()(clf, DATA.X, THREE) > 0.7
 
 
 def test_weights_of_zero_leave_samples_out_and_others_are_refused():
     kept = np.arange(RARE.size) % 5 > 0
-    clf = thresher.FGMClassifier(3, loss=GeometricMean(), C=1.0, scale=None)
+    clf = fgm_by_rule(3, loss=GeometricMean(), C=1.0, scale=None)
     weighted, part = clone(clf).fit(DATA.X, RARE, sample_weight=kept), clone(clf).fit(DATA.X[kept], RARE[kept])
     np.testing.assert_array_equal(weighted.selection_.features, part.selection_.features)
     np.testing.assert_allclose(weighted.selection_.weights, part.selection_.weights, rtol=1e-6)

@@ -9,7 +9,8 @@ import pytest
 
 import thresher
 from tests.cli.test_commands import as_json, thresh
-from thresher import FGMClassifier, Source
+from tests.rule import fgm_by_rule
+from thresher import Source
 from thresher.errors import ColumnsLeftOutWarning, InvalidDataError
 from thresher.io import read
 from thresher.io import text as text_module
@@ -182,7 +183,7 @@ def test_predict_reads_other_files_as_select_did(tmp_path, header):
     thresh("select", "train.csv", "-k", 2, "-o", "m.json", *label, folder=tmp_path)
     assert json.loads((tmp_path / "m.json").read_text())["source"]["left_out"] == ["id" if header else "0"]
     found = as_json("predict", "m.json", "new.csv", folder=tmp_path)
-    clf = FGMClassifier(2).fit(NOISE, SORTED)
+    clf = fgm_by_rule(2).fit(NOISE, SORTED)
     assert found["accuracy"] == clf.score(NOISE[order], SORTED[order])
 
 

@@ -6,7 +6,8 @@ import pytest
 import thresher
 from tests.cli.test_commands import as_json, thresh
 from tests.models.make_fixtures import HERE, data
-from thresher import FGMClassifier, Source
+from tests.rule import fgm_by_rule
+from thresher import Source
 from thresher.io.reading import KINDS
 from thresher.io.table import FILE_KINDS
 from thresher.models import read
@@ -70,7 +71,7 @@ def csv():
 def test_a_model_saved_from_python_says_how_to_read_text(base, tmp_path):
     """With an index base in its source, ``thresher predict`` needs none; without, it asks for one."""
     (tmp_path / "x.svm").write_text(svmlight(base))
-    clf = FGMClassifier(3).fit(X, TWO.astype(int))
+    clf = fgm_by_rule(3).fit(X, TWO.astype(int))
     thresher.save(clf, tmp_path / "m.json", source=Source(kind="svmlight", index_base=base, notes={"a": 1}))
     found = as_json("predict", "m.json", "x.svm", folder=tmp_path)
     assert found["accuracy"] == clf.score(X, TWO.astype(int))
@@ -86,7 +87,7 @@ def test_a_model_saved_from_python_names_the_column_of_labels(tmp_path):
     """``label_column`` of its source is where ``thresher predict`` looks for labels in a csv file."""
     names = [f"g{j}" for j in range(12)]
     (tmp_path / "x.csv").write_text(csv())
-    clf = FGMClassifier(3).fit(X, TWO.astype(int))
+    clf = fgm_by_rule(3).fit(X, TWO.astype(int))
     thresher.save(clf, tmp_path / "m.json", names=names, source=Source("x.csv", "csv", label_column="ill"))
     assert as_json("predict", "m.json", "x.csv", folder=tmp_path)["accuracy"] == clf.score(X, TWO.astype(int))
     thresher.save(clf, tmp_path / "m.json", names=names)

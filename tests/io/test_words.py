@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from thresher import FGMClassifier, Source, load, models, save
+from tests.rule import fgm_by_rule
+from thresher import Source, load, models, save
 from thresher.data.input.encoding import MOST_LEVELS, Encoding
 from thresher.data.input.imputing import fill_values, filled
 from thresher.errors import InvalidDataError, UnseenLevelsWarning, UnusableColumnsError
@@ -181,7 +182,7 @@ def test_many_complaints_are_told_in_short(tmp_path):
 def test_a_model_reads_other_files_alike(tmp_path):
     """With the values and texts of the training data: in files of other columns, too."""
     table = read(written(tmp_path, "csv"), one_hot=True, impute="median")
-    clf = FGMClassifier(6).fit(table.X, table.y)
+    clf = fgm_by_rule(6).fit(table.X, table.y)
     save(clf, tmp_path / "m.json", names=table.names, source=Source(encoding=table.encoding))
     source, names = models.read(tmp_path / "m.json").source, models.read(tmp_path / "m.json").names
     assert source.encoding.levels == {"city": CITIES}

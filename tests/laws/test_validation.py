@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from thresher import FGMClassifier
+from tests.rule import fgm_by_rule
 from thresher.data.input.validation import checked_sparse
 from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError, InvalidDataTypeError
@@ -172,7 +172,7 @@ def test_odd_dense_input_is_refused_at_every_entry(request):
 
 def test_dimensions_beyond_all_memory_are_refused():
     S = sound("csc")
-    fitted = FGMClassifier(5).fit(S, np.arange(N) % 2)
+    fitted = fgm_by_rule(5).fit(S, np.arange(N) % 2)
     S._shape = (2**62, P)
     for entry in ("predict", "transform", "decision_function"):
         with pytest.raises(InvalidDataError, match="at most 281474976710656 are supported"):
@@ -198,10 +198,10 @@ def test_unsorted_and_repeated_indices_are_legal(kind):
     shuffled = type(S)((S.data[order], S.indices[order], S.indptr), shape=S.shape)
     halves = type(S)((np.repeat(S.data / 2, 2), np.repeat(S.indices, 2), 2 * S.indptr), shape=S.shape)
     y = np.arange(N) % 2
-    expected = FGMClassifier(6, scale="max").fit(S, y)
+    expected = fgm_by_rule(6, scale="max").fit(S, y)
     for other in (shuffled, halves):
         before = other.indices.copy()
-        found = FGMClassifier(6, scale="max").fit(other, y)
+        found = fgm_by_rule(6, scale="max").fit(other, y)
         assert np.array_equal(found.selection_.features, expected.selection_.features)
         np.testing.assert_allclose(found.selection_.weights, expected.selection_.weights, rtol=1e-9)
         np.testing.assert_allclose(found.decision_function(other), expected.decision_function(S), rtol=1e-9)
@@ -254,19 +254,19 @@ def test_rows_that_are_not_sorted_are_found_wherever_they_are(at_a_time, monkeyp
 def test_other_formats_are_converted(format):
     S = sound()
     y = np.arange(N) % 2
-    found = FGMClassifier(6).fit(S.asformat(format), y)
-    assert np.array_equal(found.selection_.features, FGMClassifier(6).fit(S, y).selection_.features)
+    found = fgm_by_rule(6).fit(S.asformat(format), y)
+    assert np.array_equal(found.selection_.features, fgm_by_rule(6).fit(S, y).selection_.features)
 
 
 def test_broken_triplets_and_blocks_are_refused():
     coo = sound().tocoo()
     coo.col = np.where(np.arange(coo.nnz) == 3, P, coo.col)
     with pytest.raises(InvalidDataError, match="between 0 and 39, got values from 0 to 40"):
-        FGMClassifier().fit(coo, np.arange(N) % 2)
+        fgm_by_rule().fit(coo, np.arange(N) % 2)
     bsr = sound().tobsr((2, 2))
     bsr.indices = np.where(np.arange(bsr.indices.size) == 3, P, bsr.indices)
     with pytest.raises(InvalidDataError, match="block column"):
-        FGMClassifier().fit(bsr, np.arange(N) % 2)
+        fgm_by_rule().fit(bsr, np.arange(N) % 2)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -276,7 +276,7 @@ def test_dense_nan_and_inf_name_the_column(bad, order, dtype):
     X = np.array(sound().toarray(), order=order, dtype=dtype)
     X[3, 17] = bad
     with pytest.raises(InvalidDataError, match="first in column 17; 1 of 40 columns"):
-        FGMClassifier().fit(X, np.arange(N) % 2)
+        fgm_by_rule().fit(X, np.arange(N) % 2)
 
 
 def test_messages_say_what_and_where():
@@ -292,8 +292,8 @@ def test_values_near_the_limits_of_float64_do_not_raise():
     X = sound().toarray()
     X[:, 0] *= 1e150
     X[:, 1] *= 1e-300
-    clf = FGMClassifier(5, scale="max").fit(X, np.arange(N) % 2)
+    clf = fgm_by_rule(5, scale="max").fit(X, np.arange(N) % 2)
     assert np.all(np.isfinite(clf.selection_.weights))
     for scale in ("std", "unit", None):
         with pytest.raises(InvalidDataError, match=r"column 0 of X contains a value of magnitude .* use scale='max'"):
-            FGMClassifier(5, scale=scale).fit(X, np.arange(N) % 2)
+            fgm_by_rule(5, scale=scale).fit(X, np.arange(N) % 2)

@@ -13,6 +13,7 @@ import pandas as pd
 from scipy import sparse
 
 import thresher
+from tests.rule import fgm_by_rule, miles_by_rule
 from thresher.models.formats import CHECKPOINT, MODEL
 from thresher.state import arrays
 
@@ -36,28 +37,28 @@ def models():
     words = np.array(["no", "yes"])[two.astype(int)]
     few = {"n_candidates": 2.0, "n_features_to_select": 3}
     text = thresher.Source("train.svm", "svmlight", index_base=1, notes={"größe": [1, 2.5, None]})
-    yield "two", thresher.FGMClassifier(**few).fit(X, two), {"source": text}
-    yield "words", thresher.FGMClassifier(C="auto", cv=3, **few).fit(X, words), {"names": list("abcdefghijkl")}
-    yield "frame", thresher.FGMClassifier(always_include=["größe 7"], **few).fit(frame, two.astype(int)), {}
-    yield "three", thresher.FGMClassifier(loss="logistic", class_weight={0: 2.0}, **few).fit(X, three), {}
-    yield "per_class", thresher.FGMClassifier(per_class=True, elimination=False).fit(X, three.astype("<f4")), {}
-    yield "groups", thresher.FGMClassifier(groups=np.arange(12) // 2, **few).fit(X, two), {}
+    yield "two", fgm_by_rule(**few).fit(X, two), {"source": text}
+    yield "words", fgm_by_rule(C="auto", cv=3, **few).fit(X, words), {"names": list("abcdefghijkl")}
+    yield "frame", fgm_by_rule(always_include=["größe 7"], **few).fit(frame, two.astype(int)), {}
+    yield "three", fgm_by_rule(loss="logistic", class_weight={0: 2.0}, **few).fit(X, three), {}
+    yield "per_class", fgm_by_rule(per_class=True, elimination=False).fit(X, three.astype("<f4")), {}
+    yield "groups", fgm_by_rule(groups=np.arange(12) // 2, **few).fit(X, two), {}
     overlapping = thresher.Groups({"größe": [0, 1, 2], "b": [2, 3]}, weights=[1.5, 1.0], ungrouped="single")
-    yield "overlaps", thresher.FGMClassifier(groups=overlapping, **few).fit(X, three), {}
+    yield "overlaps", fgm_by_rule(groups=overlapping, **few).fit(X, three), {}
     tree = thresher.Tree(np.concatenate([12 + np.arange(12) // 3, [16, 16, 16, -1, -1]]), names=[*"abcdefghijklmnopq"])
-    yield "tree", thresher.FGMClassifier(groups=tree, **few).fit(X, two), {}
-    yield "intersection", thresher.FGMClassifier(feature_map=thresher.Intersection(4), **few).fit(np.abs(X), two), {}
-    yield "exact", thresher.FGMClassifier(2, feature_map="intersection", elimination=False).fit(np.abs(X), two), {}
-    yield "gaussian", thresher.FGMClassifier(feature_map=thresher.AdditiveGaussian(0.3, 3), **few).fit(X, three), {}
-    yield "chi2", thresher.FGMClassifier(feature_map=thresher.AdditiveChi2(2), **few).fit(np.abs(X), two), {}
-    yield "products", thresher.FGMClassifier(feature_map="polynomial", **few).fit(X, two), {}
+    yield "tree", fgm_by_rule(groups=tree, **few).fit(X, two), {}
+    yield "intersection", fgm_by_rule(feature_map=thresher.Intersection(4), **few).fit(np.abs(X), two), {}
+    yield "exact", fgm_by_rule(2, feature_map="intersection", elimination=False).fit(np.abs(X), two), {}
+    yield "gaussian", fgm_by_rule(feature_map=thresher.AdditiveGaussian(0.3, 3), **few).fit(X, three), {}
+    yield "chi2", fgm_by_rule(feature_map=thresher.AdditiveChi2(2), **few).fit(np.abs(X), two), {}
+    yield "products", fgm_by_rule(feature_map="polynomial", **few).fit(X, two), {}
     kernel = thresher.Polynomial(0.5, 2.0, interaction_only=True)
     yield (
         "products_three",
-        thresher.FGMClassifier(feature_map=kernel, **few).fit(sparse.csr_array(np.abs(X)), three),
+        fgm_by_rule(feature_map=kernel, **few).fit(sparse.csr_array(np.abs(X)), three),
         {},
     )
-    yield "npz", thresher.FGMClassifier(**few).fit(X, two), {"names": list("abcdefghijkl")}
+    yield "npz", fgm_by_rule(**few).fit(X, two), {"names": list("abcdefghijkl")}
     yield "svc", thresher.SparseSVC(beta=0.1, scale=None, fit_intercept=False).fit(X, two), {}
     yield (
         "grid",
@@ -66,21 +67,21 @@ def models():
     )
     yield "grid_three", thresher.SparseSVCPath(2, 3, fit_intercept=True, scale=None).fit(X, three), {}
     yield "stream", thresher.StreamClassifier(3, l2=[1e-4, 1e-2], random_state=0).fit(X, words), {}
-    yield "parameters", thresher.FGMClassifier(**few).fit(X, two).set_params(cv=odd_parameter()), {}
+    yield "parameters", fgm_by_rule(**few).fit(X, two).set_params(cv=odd_parameter()), {}
     yield "kernels", thresher.AlignmentPathClassifier(path=thresher.KernelPath(step=0.25), cv=3).fit(X, words), {}
     path = thresher.KernelPath(step=0.5)
     yield "kernels_three", thresher.AlignmentPathClassifier("laplace", path=path, cv=None).fit(X, three), {}
-    yield "f1", thresher.FGMClassifier(loss="f1", C=100.0, **few).fit(X, two), {}
+    yield "f1", fgm_by_rule(loss="f1", C=100.0, **few).fit(X, two), {}
     rare = X[:, 1] - X[:, 2] > 1.5
-    yield "recall", thresher.FGMClassifier(loss=thresher.RecallAtK(2.0), C=100.0, **few).fit(X, rare), {}
-    yield "precision", thresher.FGMClassifier(loss=thresher.PrecisionAtK(5), C=100.0, **few).fit(X, two), {}
-    yield "measures", thresher.FGMClassifier(loss=thresher.FBeta(2.0), C=10.0, **few).fit(X, three), {}
-    yield "all", thresher.FGMClassifier("all", loss="auc", C=1.0).fit(X, two), {}
+    yield "recall", fgm_by_rule(loss=thresher.RecallAtK(2.0), C=100.0, **few).fit(X, rare), {}
+    yield "precision", fgm_by_rule(loss=thresher.PrecisionAtK(5), C=100.0, **few).fit(X, two), {}
+    yield "measures", fgm_by_rule(loss=thresher.FBeta(2.0), C=10.0, **few).fit(X, three), {}
+    yield "all", fgm_by_rule("all", loss="auc", C=1.0).fit(X, two), {}
     rows, few = np.arange(40), {"n_candidates": 2.0, "n_instances_to_select": 2}
     bags = rows // 2 + 100 * two
-    yield "bags", thresher.MILESClassifier(**few).fit(X, words, bags=bags), {}
+    yield "bags", miles_by_rule(**few).fit(X, words, bags=bags), {}
     bags, chosen = rows // 4 + 100 * three, {"sigma": "search", "cv": 2, "scale": "max"}
-    yield "bags_three", thresher.MILESClassifier(**few, **chosen).fit(sparse.csr_array(X), three, bags=bags), {}
+    yield "bags_three", miles_by_rule(**few, **chosen).fit(sparse.csr_array(X), three, bags=bags), {}
     yield "stream_three", thresher.StreamClassifier(2, "ada-fobos", random_state=0).fit(X, three), {}
     yield "stream_hashed", thresher.StreamClassifier(3, hash_bits=4, random_state=0).fit(X, words), {}
     units = [("rbf", [0, 4]), ("linear", [1]), ("laplace", [2, 3])]

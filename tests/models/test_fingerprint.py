@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from thresher import FGMClassifier
+from tests.rule import fgm_by_rule
 from thresher.data.input.fingerprint import fingerprint
 from thresher.data.input.validation import as_design
 
@@ -19,7 +19,7 @@ y = (X[:, :5].sum(axis=1) > 0).astype(int)
 def of(A, labels=y, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return FGMClassifier(2, elimination=False, max_iter=1, **options).fit(A, labels).fingerprint_
+        return fgm_by_rule(2, elimination=False, max_iter=1, **options).fit(A, labels).fingerprint_
 
 
 def wide(A):

@@ -15,7 +15,8 @@ from sklearn.pipeline import make_pipeline
 
 import thresher
 from tests.models.zoo import FRAME, MAKERS, WORDS, X, Y, assert_same_model, data_for, fitted
-from thresher import FGMClassifier, Source, models
+from tests.rule import fgm_by_rule
+from thresher import Source, models
 from thresher.results import Path, Trace, Turn
 from thresher.state import arrays
 
@@ -38,7 +39,7 @@ def test_a_loaded_model_is_the_saved_one(kind, limit, path, monkeypatch):
 
 def test_a_long_path_goes_beside_the_document_by_itself(path):
     """Arrays over 1 MB lie in model.<hash>.npz, and what lies there comes back."""
-    clf = FGMClassifier(260, n_candidates=2.0, max_iter=20)
+    clf = fgm_by_rule(260, n_candidates=2.0, max_iter=20)
     rng = np.random.default_rng(0)
     A = rng.standard_normal((60, 900))
     clf.fit(A, A[:, :20].sum(axis=1) > 0)
@@ -113,9 +114,9 @@ def test_wrong_arguments_are_refused_before_anything_is_written(options, error, 
 def test_what_cannot_be_saved_says_so(path):
     """Unknown types and estimators that are not fitted."""
     with pytest.raises(TypeError, match=r"only FGMClassifier, .* can be saved, got Pipeline"):
-        thresher.save(make_pipeline(FGMClassifier()).fit(X, Y), path)
+        thresher.save(make_pipeline(fgm_by_rule()).fit(X, Y), path)
     with pytest.raises(NotFittedError):
-        thresher.save(FGMClassifier(), path)
+        thresher.save(fgm_by_rule(), path)
     odd = copy.copy(fitted("two"))
     odd.classes_ = odd.classes_.astype(object)
     with pytest.raises(TypeError, match="contains float"):
@@ -125,7 +126,7 @@ def test_what_cannot_be_saved_says_so(path):
 
 def test_parameters_without_a_form_are_left_out_and_told(path):
     """A splitter becomes the default, with a warning when the model is loaded and none when it is saved."""
-    clf = FGMClassifier(3, C="auto", cv=KFold(3)).fit(X, Y)
+    clf = fgm_by_rule(3, C="auto", cv=KFold(3)).fit(X, Y)
     thresher.save(clf, path)
     with pytest.warns(UserWarning, match=r"parameter cv was not saved, it was 'KFold\(") as told:
         loaded = thresher.load(path)
@@ -151,7 +152,7 @@ def test_parameters_keep_value_and_type(value, path):
 ])  # fmt: skip
 def test_labels_keep_value_and_dtype(labels, path):
     """Predictions have the dtype that they had."""
-    clf = FGMClassifier(2).fit(X, labels)
+    clf = fgm_by_rule(2).fit(X, labels)
     thresher.save(clf, path)
     assert_same_model(clf, thresher.load(path), X)
 
@@ -160,7 +161,7 @@ def test_a_model_without_features_comes_back(path):
     """Nothing in the data tells the classes apart."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        clf = FGMClassifier(2).fit(np.zeros((6, 3)), [0, 1, 2, 0, 1, 2])
+        clf = fgm_by_rule(2).fit(np.zeros((6, 3)), [0, 1, 2, 0, 1, 2])
     thresher.save(clf, path)
     assert_same_model(clf, thresher.load(path), np.zeros((6, 3)))
 
@@ -171,7 +172,7 @@ def test_absurd_width_costs_nothing(path):
 
     A = sparse.csr_array(X)
     wide = sparse.csr_array((A.data, A.indices.astype(np.int64) * 2**30, A.indptr), shape=(90, 2**40))
-    clf = FGMClassifier(3).fit(wide, Y)
+    clf = fgm_by_rule(3).fit(wide, Y)
     thresher.save(clf, path)
     loaded = thresher.load(path)
     assert loaded.coef_.shape == (1, 2**40)

@@ -7,7 +7,7 @@ import pytest
 
 import thresher
 from tests.models.zoo import MAKERS, data_for, fitted
-from thresher import FGMClassifier
+from tests.rule import fgm_by_rule
 from thresher.datasets import make_wide
 from thresher.state import arrays
 
@@ -39,7 +39,7 @@ def test_every_kind_of_model_can_be_saved_alone(kind, limit, tmp_path, monkeypat
 
 def test_a_model_of_the_path_is_alone_unless_its_path_is_asked_for(tmp_path):
     data = make_wide(300, 3000, n_relevant=20, random_state=0)
-    clf = FGMClassifier(200, n_candidates=2.0).fit(data.X, data.y)
+    clf = fgm_by_rule(200, n_candidates=2.0).fit(data.X, data.y)
     for name, model, options in (
         ("whole", clf, {}), ("without", clf, {"path": False}), ("alone", clf.at(200), {}),
         ("asked", clf.at(200), {"path": True}), ("small", clf.at(20), {}),

@@ -9,6 +9,7 @@ import pandas as pd
 from scipy import sparse
 
 from tests.problems import many_classes, problem
+from tests.rule import fgm_by_rule, miles_by_rule
 from thresher import (
     AdditiveGaussian,
     AlignmentPathClassifier,
@@ -50,7 +51,7 @@ def interrupted():
             raise KeyboardInterrupt
         return original(*args)
 
-    clf, growing.solver_for = FGMClassifier(5), counting
+    clf, growing.solver_for = fgm_by_rule(5), counting
     try:
         clf.fit(X, Y)
     except KeyboardInterrupt:
@@ -61,45 +62,45 @@ def interrupted():
 
 
 MAKERS = {
-    "two": lambda: FGMClassifier(4).fit(X, Y),
-    "grown": lambda: FGMClassifier(elimination=False, max_iter=3).fit(X, Y),
-    "logistic": lambda: FGMClassifier(4, loss="logistic", n_candidates=3.0).fit(X, Y),
-    "shared": lambda: FGMClassifier(4, loss="logistic", n_candidates=3.0).fit(Z, CODES),
-    "per_class": lambda: FGMClassifier(3, per_class=True, n_candidates=3.0, class_weight={0: 2.0}).fit(Z, CODES),
-    "words": lambda: FGMClassifier(4, class_weight={"ham": 1.5, "spam": 1}).fit(X, WORDS),
-    "objects": lambda: FGMClassifier(4).fit(X, WORDS.astype(object)),
-    "booleans": lambda: FGMClassifier(4).fit(X, Y > 0),
-    "float32": lambda: FGMClassifier(4).fit(X.astype(np.float32), Y.astype(np.float32)),
-    "frame": lambda: FGMClassifier(4, always_include=["gene 7 [µg]"]).fit(FRAME, Y),
-    "forced": lambda: FGMClassifier(np.int64(5), always_include=np.array([39, 3])).fit(X, Y),
-    "idle": lambda: FGMClassifier(3, always_include=(40,)).fit(np.c_[X, np.zeros(90)], Y),
-    "auto": lambda: FGMClassifier(4, C="auto", cv=3).fit(X, Y),
-    "folds": lambda: FGMClassifier(4, C="auto", cv=[(np.arange(45), np.arange(45, 90))]).fit(X, Y),
-    "groups": lambda: FGMClassifier(3, groups=np.arange(40) // 4).fit(X, Y),
-    "overlaps": lambda: FGMClassifier(3, groups={f"g{j}": [j, j + 1, j + 2] for j in range(0, 38)}).fit(X, Y),
-    "singles": lambda: FGMClassifier(5, groups=Groups([[0, 1], [2, 3, 4]], "none", "single")).fit(FRAME, Y),
-    "tree": lambda: FGMClassifier(3, per_class=True, groups=Tree(FOREST, weights=WEIGHTS)).fit(Z, CODES),
-    "intersection": lambda: FGMClassifier(3, feature_map=Intersection(8, power=0.5)).fit(np.abs(X), Y),
-    "exact": lambda: FGMClassifier(2, feature_map="intersection", elimination=False, max_iter=3).fit(np.abs(X), Y),
-    "chi2": lambda: FGMClassifier(3, feature_map="additive_chi2", per_class=True, n_candidates=2.0).fit(abs(Z), CODES),
-    "gaussian": lambda: FGMClassifier(3, feature_map=AdditiveGaussian(0.2, 4), groups=np.arange(40) // 2).fit(FRAME, Y),
-    "products": lambda: FGMClassifier(4, feature_map="polynomial").fit(X, Y),
-    "interactions": lambda: FGMClassifier(
+    "two": lambda: fgm_by_rule(4).fit(X, Y),
+    "grown": lambda: fgm_by_rule(elimination=False, max_iter=3).fit(X, Y),
+    "logistic": lambda: fgm_by_rule(4, loss="logistic", n_candidates=3.0).fit(X, Y),
+    "shared": lambda: fgm_by_rule(4, loss="logistic", n_candidates=3.0).fit(Z, CODES),
+    "per_class": lambda: fgm_by_rule(3, per_class=True, n_candidates=3.0, class_weight={0: 2.0}).fit(Z, CODES),
+    "words": lambda: fgm_by_rule(4, class_weight={"ham": 1.5, "spam": 1}).fit(X, WORDS),
+    "objects": lambda: fgm_by_rule(4).fit(X, WORDS.astype(object)),
+    "booleans": lambda: fgm_by_rule(4).fit(X, Y > 0),
+    "float32": lambda: fgm_by_rule(4).fit(X.astype(np.float32), Y.astype(np.float32)),
+    "frame": lambda: fgm_by_rule(4, always_include=["gene 7 [µg]"]).fit(FRAME, Y),
+    "forced": lambda: fgm_by_rule(np.int64(5), always_include=np.array([39, 3])).fit(X, Y),
+    "idle": lambda: fgm_by_rule(3, always_include=(40,)).fit(np.c_[X, np.zeros(90)], Y),
+    "auto": lambda: fgm_by_rule(4, C="auto", cv=3).fit(X, Y),
+    "folds": lambda: fgm_by_rule(4, C="auto", cv=[(np.arange(45), np.arange(45, 90))]).fit(X, Y),
+    "groups": lambda: fgm_by_rule(3, groups=np.arange(40) // 4).fit(X, Y),
+    "overlaps": lambda: fgm_by_rule(3, groups={f"g{j}": [j, j + 1, j + 2] for j in range(0, 38)}).fit(X, Y),
+    "singles": lambda: fgm_by_rule(5, groups=Groups([[0, 1], [2, 3, 4]], "none", "single")).fit(FRAME, Y),
+    "tree": lambda: fgm_by_rule(3, per_class=True, groups=Tree(FOREST, weights=WEIGHTS)).fit(Z, CODES),
+    "intersection": lambda: fgm_by_rule(3, feature_map=Intersection(8, power=0.5)).fit(np.abs(X), Y),
+    "exact": lambda: fgm_by_rule(2, feature_map="intersection", elimination=False, max_iter=3).fit(np.abs(X), Y),
+    "chi2": lambda: fgm_by_rule(3, feature_map="additive_chi2", per_class=True, n_candidates=2.0).fit(abs(Z), CODES),
+    "gaussian": lambda: fgm_by_rule(3, feature_map=AdditiveGaussian(0.2, 4), groups=np.arange(40) // 2).fit(FRAME, Y),
+    "products": lambda: fgm_by_rule(4, feature_map="polynomial").fit(X, Y),
+    "interactions": lambda: fgm_by_rule(
         3, feature_map=Polynomial(0.5, 0.0, interaction_only=True), loss="logistic", per_class=True, n_candidates=3.0
     ).fit(sparse.csr_array(Z), CODES),
-    "product_names": lambda: FGMClassifier(4, feature_map="polynomial", always_include=["gene 7 [µg]"]).fit(FRAME, Y),
-    "f1": lambda: FGMClassifier(3, loss="f1", n_candidates=2.0).fit(X, Y),
-    "recall": lambda: FGMClassifier(3, loss=RecallAtK(2.0), C=100.0, n_candidates=2.0).fit(FRAME, RARE),
-    "precision": lambda: FGMClassifier(3, loss=PrecisionAtK(5), C="auto", cv=3, n_candidates=2.0).fit(X, Y),
-    "measures": lambda: FGMClassifier(3, loss=FBeta(2), C=10.0, n_candidates=2.0).fit(Z, CODES),
-    "rankings": lambda: FGMClassifier(2, loss="auc", C=10.0, per_class=True, elimination=False).fit(Z, CODES),
-    "all": lambda: FGMClassifier("all", loss="average_precision", C=1.0).fit(X, Y),
-    "bags": lambda: MILESClassifier(4).fit(X, Y, bags=BAGS),
-    "bags_chosen": lambda: MILESClassifier(3, sigma="search", C="auto", cv=2).fit(X, WORDS, bags=BAGS),
-    "bags_sparse": lambda: MILESClassifier(3, sigma=4, per_class=True, n_candidates=3.0).fit(
+    "product_names": lambda: fgm_by_rule(4, feature_map="polynomial", always_include=["gene 7 [µg]"]).fit(FRAME, Y),
+    "f1": lambda: fgm_by_rule(3, loss="f1", n_candidates=2.0).fit(X, Y),
+    "recall": lambda: fgm_by_rule(3, loss=RecallAtK(2.0), C=100.0, n_candidates=2.0).fit(FRAME, RARE),
+    "precision": lambda: fgm_by_rule(3, loss=PrecisionAtK(5), C="auto", cv=3, n_candidates=2.0).fit(X, Y),
+    "measures": lambda: fgm_by_rule(3, loss=FBeta(2), C=10.0, n_candidates=2.0).fit(Z, CODES),
+    "rankings": lambda: fgm_by_rule(2, loss="auc", C=10.0, per_class=True, elimination=False).fit(Z, CODES),
+    "all": lambda: fgm_by_rule("all", loss="average_precision", C=1.0).fit(X, Y),
+    "bags": lambda: miles_by_rule(4).fit(X, Y, bags=BAGS),
+    "bags_chosen": lambda: miles_by_rule(3, sigma="search", C="auto", cv=2).fit(X, WORDS, bags=BAGS),
+    "bags_sparse": lambda: miles_by_rule(3, sigma=4, per_class=True, n_candidates=3.0).fit(
         sparse.csr_array(Z), CODES, bags=BAGS_OF_CODES
     ),
-    "bags_frame": lambda: MILESClassifier(0.1, scale=None, loss="logistic").fit(FRAME, Y, bags=BAGS),
+    "bags_frame": lambda: miles_by_rule(0.1, scale=None, loss="logistic").fit(FRAME, Y, bags=BAGS),
     "bags_at": lambda: fitted("bags").at(2),
     "interrupted": interrupted,
     "at": lambda: fitted("two").at(2),

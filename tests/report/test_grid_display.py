@@ -18,7 +18,8 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.colors import LogNorm
 
-from thresher import FGMClassifier, GridDisplay, SparseSVCPath
+from tests.rule import fgm_by_rule
+from thresher import GridDisplay, SparseSVCPath
 from thresher.datasets import make_wide
 from thresher.report import grid_display
 from thresher.results.grid import SAFE_TESTS, TEST
@@ -365,7 +366,7 @@ def test_bad_use_is_told():
             GridDisplay.from_estimator(fitted(), what)
     with pytest.raises(NotFittedError):
         GridDisplay.from_estimator(SparseSVCPath(scale=None, fit_intercept=False))
-    for other in (LogisticRegression(), FGMClassifier(3)):
+    for other in (LogisticRegression(), fgm_by_rule(3)):
         with pytest.raises(ValueError, match=f"{type(other).__name__} has no grid: .* SparseSVCPath"):
             GridDisplay.from_estimator(other.fit(DATA.X, DATA.y))
     with pytest.raises(ValueError, match=r"what='score' needs .* fit with cv"):

@@ -17,6 +17,7 @@ mpl.use("Agg")
 
 from matplotlib import pyplot as plt
 
+from tests.rule import fgm_by_rule
 from thresher import AlignmentPathClassifier, FGMClassifier, KernelPath, PathDisplay, SparseSVCPath
 from thresher.datasets import make_wide
 from thresher.report import path_display
@@ -38,7 +39,7 @@ def fitted(labels="two"):
     """(estimator, X, y to score on), fitted once for all tests."""
     y = {"two": DATA.y, "three": THREE}[labels]
     if labels not in FITTED:
-        FITTED[labels] = FGMClassifier(8).fit(DATA.X[:160], y[:160])
+        FITTED[labels] = fgm_by_rule(8).fit(DATA.X[:160], y[:160])
     return FITTED[labels], DATA.X[160:], y[160:]
 
 
@@ -86,7 +87,7 @@ def test_the_work_may_be_cut_into_parts(monkeypatch):
 @pytest.mark.parametrize("per_class", [False, True])
 def test_own_number_of_features_is_marked(per_class):
     X, y = DATA.X[:160], THREE[:160]
-    clf = FGMClassifier(4, per_class=per_class).fit(X, y)
+    clf = fgm_by_rule(4, per_class=per_class).fit(X, y)
     display = PathDisplay.from_estimator(clf, X, y)
     assert display.chosen == 4
     assert ("per class" in display.ax_.get_xlabel()) == per_class
@@ -114,7 +115,7 @@ def test_scoring_by_name_and_by_callable(labels, scoring):
 
 def test_scoring_by_probabilities():
     _, X, y = fitted()
-    clf = FGMClassifier(4, loss="logistic").fit(X, y)
+    clf = fgm_by_rule(4, loss="logistic").fit(X, y)
     values = drawn(PathDisplay.from_estimator(clf, X, y, scoring="neg_log_loss"))
     assert values[4] == pytest.approx(get_scorer("neg_log_loss")(clf, X, y))
 
@@ -124,7 +125,7 @@ def test_scoring_by_probabilities():
 )
 def test_growth_alone_and_other_numbers_of_candidates(options):
     _, X, y = fitted()
-    clf = FGMClassifier(6, **options).fit(X, y)
+    clf = fgm_by_rule(6, **options).fit(X, y)
     display = PathDisplay.from_estimator(clf, X, y)
     assert display.chosen == 6
     assert drawn(display)[6] == clf.at(6).score(X, y)
@@ -145,7 +146,7 @@ def test_a_callable_sees_the_model_and_the_data_as_they_are():
 def test_data_frames_keep_their_names_out_of_the_way():
     _, X, y = fitted()
     frame = pd.DataFrame(X[:, :40], columns=[f"gene {j}" for j in range(40)])
-    clf = FGMClassifier(4).fit(frame, y)
+    clf = fgm_by_rule(4).fit(frame, y)
     assert drawn(PathDisplay.from_estimator(clf, frame, y))[4] == clf.score(frame, y)
     by_name = PathDisplay.from_estimator(clf, frame, y, scoring="balanced_accuracy")
     assert by_name.chosen == 4
@@ -219,7 +220,7 @@ def test_labels_not_seen_in_fit_count_as_wrong():
 def test_bad_use_is_told():
     clf, X, y = fitted()
     with pytest.raises(NotFittedError):
-        PathDisplay.from_estimator(FGMClassifier(), X, y)
+        PathDisplay.from_estimator(fgm_by_rule(), X, y)
     with pytest.raises(TypeError, match="LogisticRegression has no path_"):
         PathDisplay.from_estimator(LogisticRegression().fit(X, y), X, y)
     with pytest.raises(TypeError, match="path_ of SparseSVCPath is a Grid, not a Path: use GridDisplay for a grid"):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from thresher import MILESClassifier
+from tests.rule import miles_by_rule
 from thresher.features.instances import design as bags_module
 
 FIT = """
@@ -56,7 +56,7 @@ def test_sparse_rows_are_never_made_dense(monkeypatch):
     own = np.arange(240) // 4
     y = (np.arange(60) % 2)[own]
     monkeypatch.setattr(bags_module, "WIDEST_TILE", 64)
-    clf = MILESClassifier(5, sigma=3.0, scale=None).fit(X, y, bags=own)
+    clf = miles_by_rule(5, sigma=3.0, scale=None).fit(X, y, bags=own)
     assert sparse.issparse(clf.prototypes_)
     assert clf.predict(X, bags=own).shape == (60,)
     assert clf.predict_instances(X, bags=own).shape == (240,)

@@ -11,7 +11,8 @@ from scipy import sparse
 from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
-from thresher import AlignmentPathClassifier, FGMClassifier, KernelPath, SparseSVC, SparseSVCPath, StreamClassifier
+from tests.rule import fgm_by_rule
+from thresher import AlignmentPathClassifier, KernelPath, SparseSVC, SparseSVCPath, StreamClassifier
 from thresher.data import workers
 from thresher.datasets import make_wide
 
@@ -25,7 +26,7 @@ STORAGES = {
     "csc": sparse.csc_array(FEW),
 }
 FITS = {
-    "FGMClassifier": FGMClassifier(10, n_candidates=2.0),
+    "FGMClassifier": fgm_by_rule(10, n_candidates=2.0),
     "SparseSVC": SparseSVC(1e-2, 0.05, n_jobs=2, scale=None, fit_intercept=False),
     "SparseSVCPath": SparseSVCPath(
         2, 2, beta_ratio=0.3, alpha_ratio=0.1, cv=2, n_jobs=2, scale=None, fit_intercept=False
@@ -171,7 +172,7 @@ def test_no_more_threads_than_asked(threads_always, monkeypatch):
         return original(self, noted(function), tasks, entries=entries)
 
     monkeypatch.setattr(workers.Workers, "map", watched)
-    FGMClassifier(10, elimination=False, n_jobs=2).fit(DATA.X, DATA.y)
+    fgm_by_rule(10, elimination=False, n_jobs=2).fit(DATA.X, DATA.y)
     assert counts["most"] == 2
 
 

@@ -9,7 +9,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from tests.laws.storages import BLOCKS
-from thresher import FGMClassifier, SparseSVC, SparseSVCPath, StreamClassifier
+from tests.rule import fgm_by_rule
+from thresher import SparseSVC, SparseSVCPath, StreamClassifier
 from thresher.data.blocks.base import Block
 from thresher.datasets import make_wide
 from thresher.errors import FewerFeaturesWarning
@@ -71,8 +72,8 @@ def dense_limit(monkeypatch):
 
 
 SPARSE_FITS = {
-    "FGMClassifier": FGMClassifier(20, features_per_turn=10),
-    "FGMClassifier centred": FGMClassifier(20, features_per_turn=10, scale="std", elimination=False),
+    "FGMClassifier": fgm_by_rule(20, features_per_turn=10),
+    "FGMClassifier centred": fgm_by_rule(20, features_per_turn=10, scale="std", elimination=False),
     "SparseSVC": SparseSVC(1e-2, 0.02, scale=None, fit_intercept=False),
     "SparseSVC scaled": SparseSVC(1e-2, 0.02, scale="std", fit_intercept=True),
     "SparseSVCPath": SparseSVCPath(**SMALL_GRID, scale=None),
@@ -107,8 +108,8 @@ def test_the_dense_limit_sees_every_way_to_a_dense_array(dense_limit):
 
 
 DENSE_FITS = [  # estimator, shape of X, share of X that a fit may hold
-    pytest.param(FGMClassifier(20, n_candidates=3.0), (1000, 20_000), 0.1, id="FGMClassifier few columns"),
-    pytest.param(FGMClassifier(20), (1000, 20_000), 0.4, id="FGMClassifier 360 columns", marks=pytest.mark.slow),
+    pytest.param(fgm_by_rule(20, n_candidates=3.0), (1000, 20_000), 0.1, id="FGMClassifier few columns"),
+    pytest.param(fgm_by_rule(20), (1000, 20_000), 0.4, id="FGMClassifier 360 columns", marks=pytest.mark.slow),
     pytest.param(
         SparseSVC(1e-2, 0.2, scale=None, fit_intercept=False), (200, 100_000), 0.6, id="SparseSVC few rows"
     ),  # what screening leaves is copied
@@ -136,7 +137,7 @@ def test_ten_million_columns_of_density_one_in_a_million():
     rng = np.random.default_rng(0)
     n, p, nnz = 100_000, 10_000_000, 1_000_000
     S = sparse.csr_array((rng.standard_normal(nnz), (rng.integers(0, n, nnz), rng.integers(0, p, nnz))), shape=(n, p))
-    peak, clf = peak_bytes(lambda: FGMClassifier(20, features_per_turn=10).fit(S, np.arange(n) % 2))
+    peak, clf = peak_bytes(lambda: fgm_by_rule(20, features_per_turn=10).fit(S, np.arange(n) % 2))
     assert clf.selection_.features.size == 20
     assert peak < 500e6
 
@@ -155,8 +156,8 @@ def narrow_and_wide(width):
 
 
 WIDE_FITS = {
-    "FGMClassifier": FGMClassifier(10, scale=None, n_candidates=3.0),
-    "FGMClassifier scaled": FGMClassifier(10, scale="max"),
+    "FGMClassifier": fgm_by_rule(10, scale=None, n_candidates=3.0),
+    "FGMClassifier scaled": fgm_by_rule(10, scale="max"),
     "SparseSVC": SparseSVC(1e-3, 1e-2, scale=None, fit_intercept=False),
     "SparseSVC scaled": SparseSVC(1e-3, 1e-2, scale="unit", fit_intercept=True),
     "SparseSVCPath": SparseSVCPath(**SMALL_GRID, scale=None),
@@ -206,8 +207,8 @@ def test_a_stream_of_batches_may_have_ids_up_to_the_largest():
 
 def test_a_forced_column_keeps_its_number_at_any_width():
     small, wide, ids, y = narrow_and_wide(5_000_000_000)
-    reference = FGMClassifier(10, scale=None, always_include=[7]).fit(small, y)
-    clf = FGMClassifier(10, scale=None, always_include=[int(ids[7])]).fit(wide, y)
+    reference = fgm_by_rule(10, scale=None, always_include=[7]).fit(small, y)
+    clf = fgm_by_rule(10, scale=None, always_include=[int(ids[7])]).fit(wide, y)
     assert ids[7] in clf.selection_.features
     assert np.array_equal(clf.selection_.features, ids[reference.selection_.features])
     assert np.array_equal(clf.selection_.weights, reference.selection_.weights)
@@ -215,7 +216,7 @@ def test_a_forced_column_keeps_its_number_at_any_width():
 
 def test_a_forced_column_that_holds_nothing_is_reported():
     S = sparse.csr_array((np.ones(50), (np.arange(50), np.zeros(50, dtype=int))), shape=(50, 10**9))
-    clf = FGMClassifier(2, always_include=[12345], scale=None, fit_intercept=False)
+    clf = fgm_by_rule(2, always_include=[12345], scale=None, fit_intercept=False)
     with pytest.warns(UserWarning, match=r"columns \[12345\] of always_include have weight zero"):
         clf.fit(S, np.arange(50) % 3 > 0)
     assert clf.selection_.features.tolist() == [0, 12345]

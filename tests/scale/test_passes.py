@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 
 from tests.laws.designs import CountingDesign
-from thresher import AdditiveChi2, AdditiveGaussian, FGMClassifier, Groups, Intersection, Polynomial, Tree
+from tests.rule import fgm_by_rule
+from thresher import AdditiveChi2, AdditiveGaussian, Groups, Intersection, Polynomial, Tree
 from thresher.data.designs.base import Design
 from thresher.data.designs.memory import MemoryDesign
 from thresher.data.scan.scores import Correlation
@@ -36,7 +37,7 @@ EACH_WAY = pytest.mark.parametrize(("y", "how"), WAYS.values(), ids=WAYS)
 def assert_said(made, y, how):
     """Passes are counted in entries by the block that is read, not by the code that reads it."""
     design = CountingDesign(X)
-    trace = FGMClassifier(3, **made, **how).fit(design, y).selection_.trace
+    trace = fgm_by_rule(3, **made, **how).fit(design, y).selection_.trace
     assert trace.passes == pytest.approx(design.passes())
 
 
@@ -82,7 +83,7 @@ def scans(monkeypatch):
 
 
 def assert_each_scan_is_said(scans, made, X, y, how):
-    trace = FGMClassifier(3, **made, **how).fit(X, y).selection_.trace
+    trace = fgm_by_rule(3, **made, **how).fit(X, y).selection_.trace
     said = [step.passes for step in trace.steps if step.kind == "scan"]
     assert len(scans) > 2
     assert len(said) == len(scans)

@@ -47,6 +47,7 @@ def _sparse_svm_parameters(parameters):
     return parameters
 
 
+EARLIER_DEFAULTS = {"C": None, "elimination": True}
 VALUES = (("feature_map", "linear", "columns"), ("per_class", "shared", False), ("per_class", "per_class", True))
 
 
@@ -60,6 +61,7 @@ def _fgm_parameters(parameters):
     factor = parameters.get("n_candidates", "auto")
     if type(factor) is int:  # an integer is a number of features now
         parameters["n_candidates"] = float(factor)
+    parameters = EARLIER_DEFAULTS | parameters
     return parameters | ({"elimination": False, "n_candidates": "auto"} if factor is None else {})
 
 

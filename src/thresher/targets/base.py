@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -134,6 +134,21 @@ class Target(ABC):
         -------
         list of Problem
             One for each model.
+        """
+
+    @abstractmethod
+    def of_samples(self, samples: np.ndarray) -> Self:
+        """The same for some of the samples.
+
+        Parameters
+        ----------
+        samples : ndarray of int64
+            Their numbers, sorted without duplicates.
+
+        Returns
+        -------
+        Target
+            What counts samples counts as large a share of these.
         """
 
     def check_folds(self, folds: Sequence[np.ndarray]) -> None:  # noqa: B027 (optional)

@@ -1,7 +1,7 @@
 """Class labels as a target: two classes, or one against the rest with shared features or features of their own."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -105,6 +105,12 @@ class ClassTarget(Target):
         if signs.ndim == 1 or self.per_class:
             return [self.loss.problem(y, cost, self.shift, share=share) for y in np.atleast_2d(signs)]
         return [self.loss.problem(signs.ravel(), np.tile(cost, len(signs)), self.shift, len(signs), share)]
+
+    def of_samples(self, samples: np.ndarray) -> "ClassTarget":
+        """See Target."""
+        weights = self.weights[samples]
+        loss = self.loss.of_share(np.count_nonzero(weights) / np.count_nonzero(self.weights))
+        return replace(self, codes=self.codes[samples], weights=weights, loss=loss)
 
     def check_folds(self, folds: Sequence[np.ndarray]) -> None:
         """See Target."""

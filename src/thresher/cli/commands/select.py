@@ -43,7 +43,8 @@ def run(file, model, out, test, test_labels, reading, fitting, reporting, bag_co
     samples = np.arange(table.X.shape[0]) if bag_column is None else np.unique(table.bags)
     check_at(loss, samples.size, "row" if bag_column is None else "bag", file)
     clf = estimator_of(model, feature_map, loss, table, fitting, bag_column)
-    first = "choosing C" if model.C == "auto" else "reading columns"
+    chooses = model.features is not None and "auto" in (clf.C, clf.elimination)
+    first = "choosing C and elimination" if chooses else "reading columns"
     bar = Turns(command.reporter.prints, first, noun_of_units(model, bag_column))
     fitted = command.fit(clf, table, bar)
     describe(command.reporter, fitted, top=FEATURES_SHOWN)
@@ -95,18 +96,17 @@ def feature_map_of(name, heredity):
     return name if heredity == "none" else Polynomial(heredity=heredity)
 
 
-def elimination_of(model):
-    """The parameter ``elimination`` of the estimator."""
-    if model.elimination is not None:
-        return model.elimination
-    return "auto" if model.C == "auto" else True
+def choices_of(model):
+    """The parameters ``C`` and ``elimination`` of the estimator."""
+    C, usual = (None, None) if model.C == "rule" else (model.C, "auto")
+    return {"C": C, "elimination": usual if model.elimination is None else model.elimination}
 
 
 def estimator_of(model, feature_map, loss, table, fitting, bag_column):
     """The estimator that the options describe."""
     options = {
-        "C": model.C, "loss": loss, "per_class": model.per_class, "elimination": elimination_of(model),
-        "n_candidates": model.n_candidates, "scale": None if model.scale == "none" else model.scale,
+        **choices_of(model), "loss": loss, "per_class": model.per_class, "n_candidates": model.n_candidates,
+        "scale": None if model.scale == "none" else model.scale,
         "class_weight": "balanced" if fitting.balanced else None, "tol": model.tol, "max_time": model.max_time,
         "n_jobs": fitting.jobs,
     }  # fmt: skip

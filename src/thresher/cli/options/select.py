@@ -70,8 +70,8 @@ class ModelOptions:
         given, growth stops when the duality gap is within --tol. all: no selection, for the --loss of a measure, to
         compare with.
     C
-        Weight of the loss relative to the penalty; if not given, 1.0, or for a measure a million divided by the number
-        of rows; auto: chosen by five-fold cross-validation.
+        Weight of the loss relative to the penalty; auto: chosen by five-fold cross-validation for the number of
+        --features; rule: nothing is chosen, but 1.0 taken, or for a measure a million divided by the number of rows.
     loss
         What is minimised: squared_hinge (an SVM), logistic (logistic regression), or one less a measure: error (the
         accuracy), f1, fbeta, prbep (precision where it equals recall), precision_at_k, recall_at_k, auc (area under the
@@ -89,7 +89,7 @@ class ModelOptions:
         multiples of it by cross-validation.
     elimination
         Gather more features than wanted and eliminate; without, growth alone selects: several times faster, but only
-        its turns are on the path. If neither is given, --C auto chooses, too.
+        its turns are on the path. If neither is given, it is chosen by cross-validation, too, unless --C rule.
     n_candidates
         Where elimination starts: a number of features, or a multiple of --features such as 2.0.
     scale
@@ -126,7 +126,9 @@ class ModelOptions:
         int | Literal["all"] | None,
         Parameter(alias="-k", group=MODEL, converter=integer_or_all, validator=at_least_one_or_all),
     ] = None
-    C: Annotated[Literal["auto"] | float | None, Parameter(name="--C", group=MODEL, validator=positive_number)] = None
+    C: Annotated[Literal["auto", "rule"] | float, Parameter(name="--C", group=MODEL, validator=positive_number)] = (
+        "auto"
+    )
     loss: Annotated[Losses | str, Parameter(group=MODEL, validator=word_or_path(Losses))] = "squared_hinge"
     at: Annotated[str | None, Parameter(group=MODEL)] = None
     beta: Annotated[float | None, Parameter(group=MODEL, validator=positive_number)] = None
@@ -173,7 +175,7 @@ def select(
     thresher select train.svm --features 300 --out model.json
     thresher select genes.csv --label-column tumour --ignore sample -k 20 --test more_genes.csv
     thresher select rare.svm -k 100 --loss recall_at_k --at 2p
-    zcat clicks.gz | thresher select - -k 100 --C auto --json
+    zcat clicks.gz | thresher select - -k 100 --C rule --json
     thresher select regions.csv --bag-column image -k 50
     ```
 

@@ -1,5 +1,6 @@
 """A block shared by several classes."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -40,7 +41,8 @@ class RepeatedBlock(Block):
     def _of_classes(self, product: Callable[[np.ndarray], np.ndarray], V: np.ndarray) -> np.ndarray:
         by_class = np.reshape(V, (self.classes, -1, *V.shape[1:]))
         side_by_side = np.moveaxis(by_class, 0, 1)
-        found = product(side_by_side.reshape(len(side_by_side), -1))
+        across = math.prod(side_by_side.shape[1:])  # there may be no columns
+        found = product(side_by_side.reshape(len(side_by_side), across))
         return np.moveaxis(found.reshape(-1, *side_by_side.shape[1:]), 1, 0).reshape(-1, *V.shape[1:])
 
     def correlate_into(self, V: np.ndarray, lo: int, hi: int, out: np.ndarray) -> None:

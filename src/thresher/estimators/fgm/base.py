@@ -4,6 +4,7 @@ import copy
 import functools
 import sys
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -15,35 +16,44 @@ from sklearn.utils.validation import check_is_fitted
 from thresher.data.input.validation import count_columns
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning, brief, warn
-from thresher.estimators.fgm.choice import Choice, choose
-from thresher.estimators.fgm.sentences import proven, shortfalls
+from thresher.estimators.fgm.choice import (
+    CS,
+    LATE,
+    NO_NUMBER,
+    PLACE,
+    Choice,
+    Ground,
+    choose,
+    folds_of,
+    rows_to_compare_on,
+)
+from thresher.estimators.fgm.sentences import against_the_rule, proven, shortfalls, varied
 from thresher.estimators.shared import (
     BOOLEAN,
     CV_RESULTS,
     INTEGER,
     REAL,
     SEEN,
+    TEXT,
     FoldScore,
     LinearClassifier,
     MatrixLike,
     Progress,
     check,
     fold_score,
-    held_out_parts,
 )
 from thresher.families.fgm.choice import Candidate
 from thresher.families.fgm.fit import Starts, select
 from thresher.families.fgm.spec import FitPlan, FitSpec
 from thresher.features.base import Earlier, FeatureMap, Features
 from thresher.features.instances.bags import grouped
-from thresher.features.samples import Base, Content, Restrictions, Samples
+from thresher.features.samples import Base, Restrictions, Samples
 from thresher.optim.named_values import LossOrMeasure
 from thresher.optim.problems.named import as_loss, is_logistic
-from thresher.results import Path, Selection, Trace, format_ranges
+from thresher.results import Path, Selection, Trace, counted, format_ranges
 from thresher.targets import words
 from thresher.targets.classes import ClassTarget
 
-CS = (0.01, 0.1, 1.0, 10.0)  # values of C that "auto" tries, times the default
 FIT_ANEW = "fit a new estimator or set warm_start=False"
 NUMBER_SHARES = (sys.float_info.min, 1.0)
 CANDIDATE_FACTORS = (1.0, sys.float_info.max)
@@ -73,12 +83,15 @@ class FGMBase(LinearClassifier):
         "elimination_": BOOLEAN._replace(optional=True),
         "n_iter_": INTEGER,
         "cv_results_": CV_RESULTS,
+        "best_index_": PLACE,
+        "rule_index_": PLACE,
+        "by_rule_": TEXT._replace(optional=True),
     }
     _checks: ClassVar = {
         "C": check.either({None: None, "auto": "auto"}, check.as_positive),
         "scale": check.SCALE,
         "per_class": check.as_boolean,
-        "elimination": check.either({"auto": "auto"}, check.as_boolean),
+        "elimination": check.either({None: None, "auto": "auto"}, check.as_boolean),
         "n_candidates": check.either({"auto": None}, as_candidates),
         "features_per_turn": check.either({"auto": None}, check.as_integer),
         "tol": check.as_non_negative,
@@ -121,11 +134,22 @@ class FGMBase(LinearClassifier):
                 samples, self._columns, target.digested, target.weights, workers, trace,
                 scale=self.scale, keep=restrictions.columns, to_csc=feature_map.reads_columns,
             )  # fmt: skip
-            features = feature_map.on(base, samples, restrictions, scale=self.scale, centre=bool(self.fit_intercept))
-            fingerprint, content = base.fingerprint, base.content
-            del base  # its statistics of all columns take more memory than what the features need of them
-            spec.wanted(features)  # raises now rather than after a choice
-            choice = self._choice(features, target, spec, given, trace, content, together)
+            on = functools.partial(feature_map.on, scale=self.scale, centre=bool(self.fit_intercept))
+            whole = Ground(on(base, samples, restrictions), target, base.content, together)
+            spec.wanted(whole.features)  # raises now rather than after a choice
+
+            def part(rows: np.ndarray) -> Ground | None:
+                """What there is to compare candidates on in some rows."""
+                fewer, own = base.of_rows(rows), target.of_samples(rows)
+                if fewer is None or samples.owner is not None:
+                    return None
+                features = on(fewer, samples.of_rows(rows, fewer.design), restrictions)
+                groups = None if together is None else together[rows]
+                return Ground(features, own, whole.content.of_rows(rows), groups, own.default_C / target.default_C)
+
+            choice = self._choice(whole, part, spec, given, trace)
+            fingerprint = base.fingerprint
+            base = part = None  # its statistics of all columns take more memory than what the features need of them
             features = choice.features
             plan = choice.spec.on(features, target)
             starts = self._starts(features, target) if is_warm else None
@@ -137,35 +161,57 @@ class FGMBase(LinearClassifier):
         return self
 
     def _choice(
-        self, features: Features, target: ClassTarget, spec: FitSpec, given: Any, trace: Trace,
-        content: Content, groups: np.ndarray | None,
-    ) -> Choice:  # fmt: skip
+        self, whole: Ground, part: Callable[[np.ndarray], Ground | None], spec: FitSpec, given: Any, trace: Trace
+    ) -> Choice:
         """What the fit is made with: the variant of the features, C, and whether to eliminate.
 
-        ``content`` is what the samples hold, by which they are dealt to folds, those of one of ``groups`` to the same.
+        ``part`` makes of some rows what a choice needs of ``whole``.
         """
-        default = target.default_C
-        Cs = [default * factor for factor in CS] if given.C == "auto" else [default if given.C is None else given.C]
-        kinds = [given.elimination]
-        if given.elimination == "auto":
-            free = spec.wanted(features) is not None and not self._feature_map().needs_elimination and not spec.literal
-            kinds = [True, False] if free and spec.eliminates(features, target) else [not spec.literal]
-        candidates = [Candidate(C, kind) for kind in kinds for C in Cs]
+        features, target = whole.features, whole.target
+        C = target.default_C if given.C in (None, "auto") else given.C
+        usual = Candidate(C, spec.elimination)
+        candidates, why = [usual], NO_NUMBER if given.C == "auto" and spec.number is None else ""
+        if spec.number is not None:
+            Cs = [C * factor for factor in CS] if given.C == "auto" else [C]
+            kinds = [True, False] if self._may_leave_out(features, target, spec, given) else [usual.elimination]
+            candidates = [Candidate(C, kind) for kind in kinds for C in Cs]
         if len(candidates) == 1 and len(features.settings) == 1:
-            advice = 'since nothing is chosen: set C or elimination to "auto", or leave'
-            for name in ("cv", "scoring"):
-                if getattr(self, name) is not None:
-                    warn(f"{name}={brief(getattr(self, name))} has no effect, {advice} {name} out")
-            if groups is not None:
-                warn(f"groups has no effect, {advice} groups out")
-            return Choice(features, replace(spec, elimination=kinds[0]), Cs[0])
-        folds = held_out_parts(self.cv, target.strata, target.weights, content, groups)
+            self._warn_of_no_choice(whole.groups)
+            return Choice(features, spec, C, by_rule=why)
+        rows = rows_to_compare_on(whole, getattr(given, "choose_rows", None), self.cv, spec.wanted(features))
+        ground = whole if rows is None else part(rows) or whole
+        target = ground.target
+        folds, impossible = folds_of(self.cv, ground, candidates)
+        if impossible and len(features.settings) > 1:
+            names = " and ".join(features.settings[0])
+            raise ValueError(f"{names} cannot be chosen by cross-validation: {impossible}. Give a value")
+        if impossible:
+            return Choice(features, spec, C, by_rule=impossible)
         judge: FoldScore = target.score
         if self.scoring is not None:
             owner = type(self).__name__
             judge = fold_score(self.scoring, target.classes, target.codes, folds, target.weights, owner)
-        usual = Candidate(default if given.C == "auto" else Cs[0], kinds[0])
-        return choose(features, target, spec, candidates, usual, folds, judge, trace)
+        apart = trace if ground is whole else Trace(begun=trace.begun)
+        choice = choose(features, ground, spec, candidates, usual, folds, judge, apart)
+        if ground is not whole:  # a scan of some rows is a part of a pass
+            share = ground.features.design.shape[0] / features.design.shape[0]
+            trace.steps += [replace(step, passes=share * step.passes) for step in apart.steps]
+        return choice._replace(by_rule=choice.by_rule or why)
+
+    def _may_leave_out(self, features: Features, target: ClassTarget, spec: FitSpec, given: Any) -> bool:
+        """Whether growth alone is to be compared with elimination."""
+        if given.elimination != "auto" or spec.literal or self._feature_map().needs_elimination:
+            return False
+        return spec.wanted(features) is not None and spec.eliminates(features, target)
+
+    def _warn_of_no_choice(self, groups: np.ndarray | None) -> None:
+        """Warn of parameters of a choice, when there is none."""
+        advice = f'set {self.number_parameter}, and C or elimination to "auto", or leave'
+        for name in ("cv", "scoring"):
+            if getattr(self, name) is not None:
+                warn(f"{name}={brief(getattr(self, name))} has no effect, since nothing is chosen: {advice} {name} out")
+        if groups is not None:
+            warn(f"groups has no effect, since nothing is chosen: {advice} groups out")
 
     def _set(
         self,
@@ -182,15 +228,16 @@ class FGMBase(LinearClassifier):
         self.elimination_ = plan.gathers
         self.fingerprint_ = fingerprint
         if choice.results is not None:
-            self.cv_results_ = choice.results
+            self.cv_results_, self.best_index_, self.rule_index_ = choice.results, choice.best, choice.usual
+        if choice.by_rule:
+            self.by_rule_ = choice.by_rule
         self.selection_ = self._of_this_fit(replace(selection, scale=choice.features.scale))
         self.n_iter_ = max(1, len(selection.trace.turns) - 1)
         if selection.interrupted:
             raise KeyboardInterrupt
-        if choice.late:
-            usual = "elimination" if choice.spec.elimination else "growth alone"
-            message = f"max_time was over before candidates could be compared: C = {choice.C:g} and {usual} by rule"
-            warn(message, ConvergenceWarning)
+        if choice.by_rule == LATE:
+            kind = "elimination" if choice.spec.elimination else "growth alone"
+            warn(f"{LATE}: C = {choice.C:g} and {kind} by rule", ConvergenceWarning)
         models = target.classes.tolist() if target.n_models > 1 else [None]
         for message in shortfalls(self.selection_, choice.features, plan, models):
             warn(message, FewerFeaturesWarning)
@@ -217,7 +264,7 @@ class FGMBase(LinearClassifier):
         """How the fit is wanted, by the checked parameters."""
         return FitSpec(
             number=getattr(given, self.number_parameter),
-            elimination=given.elimination is not False,
+            elimination=given.solver != "apg" if given.elimination in (None, "auto") else given.elimination,
             n_candidates=given.n_candidates,
             features_per_turn=given.features_per_turn,
             tol=given.tol,
@@ -319,9 +366,16 @@ class FGMBase(LinearClassifier):
         Returns
         -------
         str
-            How much of the training objective any equally many features could still take off.
+            How much of the training objective any equally many features could still take off, and what C and
+            elimination were chosen from.
         """
         check_is_fitted(self)
+        results = self._compared
+        chosen = f"Chosen by cross-validation: {results}." if results else ""
+        return " ".join(filter(None, [self._proof(), chosen]))
+
+    def _proof(self) -> str:
+        """What the certificate proves."""
         wanted, always_include = getattr(self, self.number_parameter), getattr(self, "always_include", None)
         each = bool(self.per_class) and self.classes_.size > 2
         needs = self._feature_map().needs_elimination
@@ -343,9 +397,17 @@ class FGMBase(LinearClassifier):
         return self.scoring or (self._loss.title if self._loss.judges else "accuracy")
 
     @property
+    def _compared(self) -> str:
+        best = super()._compared
+        known = best and hasattr(self, "best_index_") and hasattr(self, "rule_index_")
+        return best + (against_the_rule(self.cv_results_, self.best_index_, self.rule_index_) if known else "")
+
+    @property
     def _candidates(self) -> str:
-        *names, last = self.cv_results_["params"][0]
-        return f"combinations of {', '.join(names)} and {last}" if names else f"values of {last}"
+        *names, last = varied(self.cv_results_)
+        n_folds = sum(key.startswith("split") for key in self.cv_results_)
+        what = f"combinations of {', '.join(names)} and {last}" if names else f"values of {last}"
+        return f"{what} by {counted(n_folds, 'fold')}"
 
     def _origin(self) -> list[str]:
         numbers = self.path_.numbers
@@ -359,10 +421,15 @@ class FGMBase(LinearClassifier):
 
     def _settings(self) -> str:
         """The values that were chosen or follow from rules."""
-        return f"C = {self.C_:g}" + ("" if getattr(self, "elimination_", True) else ", no elimination")
+        eliminated, why = getattr(self, "elimination_", True), getattr(self, "by_rule_", "")
+        if why and self.C != "auto":
+            return f"C = {self.C_:g}; {'elimination' if eliminated else 'growth alone'} by rule: {why}"
+        return f"C = {self.C_:g}{'' if eliminated else ', no elimination'}{f' by rule: {why}' if why else ''}"
 
     def _own_facts(self) -> dict[str, Any]:
-        return words.facts_of(self._loss) | {"C": self.C_, "path": self.path_.numbers}
+        chosen = {"C": self.C_, "elimination": getattr(self, "elimination_", None)}
+        by_rule = {"by_rule": getattr(self, "by_rule_", None)}
+        return words.facts_of(self._loss) | chosen | by_rule | {"path": self.path_.numbers}
 
 
 def has_probabilities(estimator: FGMBase) -> bool:

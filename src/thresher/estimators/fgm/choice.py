@@ -1,39 +1,146 @@
 """The choice of C, of elimination and of a variant of the features, by cross-validation inside a fit."""
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresher.estimators.shared import FoldScore, cv_results
+from thresher.estimators.shared import INTEGER, FoldScore, cv_results, held_out_parts, most_folds, sampled
 from thresher.families.fgm.choice import Candidate, compared
 from thresher.families.fgm.spec import FitSpec
 from thresher.features.base import Features
+from thresher.features.samples import Content
 from thresher.optim.solvers.solution import out_of_time
-from thresher.results import Trace
+from thresher.results import Trace, counted
+from thresher.state import integer
 from thresher.targets.base import Target
+from thresher.targets.classes import ClassTarget
 
+CS = (0.01, 0.1, 1.0, 10.0)  # values of C that "auto" tries, times the default
+FEWEST_ROWS, MOST_ROWS = 1024, 2048  # of a large X that candidates are compared on
+MOST_WORK = 4e9  # products in which that is to be done, if the fewest rows allow it
+SCANS, FITS = (
+    60,
+    350,
+)  # products with each entry of a row while columns are gathered; per row, times the number wanted squared
+RAREST = 50  # rows of each class, if there are so many
 CHOOSING_TIME = 0.5  # share of the time that choosing may take
+NO_NUMBER = "without a number of features nothing is compared"
+LATE = "max_time was over before candidates could be compared"
+
+
+def _place(reader: Any, part: Any, name: str, estimator: Any) -> int:
+    """The place of a candidate in the ``cv_results_`` that a model file has."""
+    return integer(part, name, 0, len(getattr(estimator, "cv_results_", {"params": []})["params"]) - 1)
+
+
+PLACE = INTEGER._replace(get=_place, optional=True)
 
 
 class Choice(NamedTuple):
-    """What a fit is made with, and the scores of the candidates that it was chosen from (None: there was no choice).
+    """What a fit is made with, and what it was chosen from.
 
-    ``late``: the time for choosing was over before any variant was scored, and the usual candidate was taken.
+    Parameters
+    ----------
+    features : Features
+        The variant of the features.
+    spec : FitSpec
+        With or without elimination.
+    C : float
+        Weight of the loss.
+    results : dict, default=None
+        The candidates and their scores; None: there was no choice.
+    best, usual : int
+        The place among the candidates of the one chosen, and of what would be fitted by rule.
+    by_rule : str, default=""
+        Why that was fitted, although there was something to choose.
     """
 
     features: Features
     spec: FitSpec
     C: float
     results: dict[str, Any] | None = None
-    late: bool = False
+    best: int = 0
+    usual: int = 0
+    by_rule: str = ""
+
+
+class Ground(NamedTuple):
+    """What candidates are compared on.
+
+    Parameters
+    ----------
+    features : Features
+        What is selected from.
+    target : ClassTarget
+        What is predicted.
+    content : Content
+        What the samples hold, by which they are dealt to folds.
+    groups : ndarray of int64 of shape (n_samples,) or None
+        The group of each sample: those of one group are held out together.
+    C_ratio : float, default=1.0
+        The usual C here, as a multiple of that of the fit.
+    """
+
+    features: Features
+    target: ClassTarget
+    content: Content
+    groups: np.ndarray | None
+    C_ratio: float = 1.0
+
+
+def rows_to_compare_on(ground: Ground, number: int | str | None, cv: Any, wanted: int | None) -> np.ndarray | None:
+    """Some samples that stand for all in a choice; None: all of them, as where the folds of ``cv`` are given.
+
+    ``number`` is how many; "auto": FEWEST_ROWS to MOST_ROWS, by the work that each of them makes, but more if a class
+    would have less than RAREST.
+    """
+    target, design = ground.target, ground.features.design
+    if number is None or not (cv is None or isinstance(cv, int)):
+        return None
+    if number == "auto":
+        counts = np.bincount(target.codes[target.weights > 0], minlength=target.classes.size)
+        work = SCANS * design.entries * design.entry_cost / design.shape[0] + FITS * float(wanted or 0) ** 2
+        number = int(min(MOST_ROWS, max(FEWEST_ROWS, MOST_WORK / work)))
+        number = max(number, math.ceil(RAREST * counts.sum() / max(1, counts.min())))
+    rows = sampled(int(number), target.codes, target.weights, ground.content)
+    return None if rows is None or rows.size == target.codes.size else rows
+
+
+def folds_of(cv: Any, ground: Ground, candidates: Sequence[Candidate]) -> tuple[list[np.ndarray], str]:
+    """(folds to compare candidates on, why there are none); ValueError if ``cv`` is given and is not possible."""
+    target = ground.target
+    given = target.strata, target.weights, ground.content, ground.groups
+    most = 2 if cv is not None else most_folds(*given)
+    if most < 2:
+        counts = np.bincount(target.codes[target.weights > 0], minlength=target.classes.size)
+        label = target.classes.tolist()[counts.argmin()]
+        return [], f"class {label!r} has {counted(most, 'different sample')}, too few to hold out"
+    folds = held_out_parts(cv, *given)
+    try:
+        check_comparable(target, candidates, folds)
+    except ValueError as error:
+        if cv is not None:
+            raise
+        return [], str(error)
+    return folds, ""
+
+
+def check_comparable(target: Target, candidates: Sequence[Candidate], folds: Sequence[np.ndarray]) -> None:
+    """Raise ValueError unless all candidates can be fitted and judged on these folds: before anything is solved."""
+    target.check_folds(folds)
+    for C in sorted({candidate.C for candidate in candidates}):
+        target.costs(C)
+    for fold in folds:
+        target.problems(candidates[0].C, held_out=fold)
 
 
 def choose(
     features: Features,
-    target: Target,
+    ground: Ground,
     spec: FitSpec,
     candidates: Sequence[Candidate],
     usual: Candidate,
@@ -43,18 +150,19 @@ def choose(
 ) -> Choice:
     """The variant of the features and the candidate with the best mean score on samples that are held out.
 
-    Of equal scores the last variant is chosen, then the first candidate. Variants whose time was over have no scores;
-    if there are none at all, the middle variant and the ``usual`` candidate are taken.
+    ``ground`` has all samples or some of them; C is relative to the usual one there. Of equal scores the last variant
+    is chosen, then the first candidate. Variants whose time was over have no scores; if there are none at all, the
+    middle variant and the ``usual`` candidate are taken.
     """
-    target.check_folds(folds)
-    settings, tables = features.settings, []
+    target, settings, tables = ground.target, features.settings, []
+    here = [each._replace(C=each.C * ground.C_ratio) for each in candidates]
     for number, setting in enumerate(settings):
-        variant = features.varied(setting)
+        variant = ground.features.varied(setting)
         limited = spec
         if spec.deadline is not None:
             share = CHOOSING_TIME * (number + 1) / len(settings)
             limited = replace(spec, deadline=trace.begun + share * (spec.deadline - trace.begun))
-        tables.append(compared(variant, target, limited, candidates, folds, judge, trace))
+        tables.append(compared(variant, target, limited, here, folds, judge, trace))
         if out_of_time(limited.deadline):
             tables[-1][:] = np.nan
     table = np.stack(tables, axis=1)  # (folds, variants, candidates)
@@ -64,7 +172,7 @@ def choose(
         means[len(settings) // 2, candidates.index(usual)] = 0.0
     places = itertools.product(range(len(settings)), range(len(candidates)))
     best, place = max(places, key=lambda place: (means[place], place[0], -place[1]))
-    if best < len(settings) - 1:  # made anew: what each has computed was not kept
+    if ground.features is not features or best < len(settings) - 1:  # made anew: what each has computed was not kept
         variant = features.varied(settings[best])
     C, elimination = candidates[place]
     varies = len({candidate.elimination for candidate in candidates}) > 1
@@ -74,4 +182,7 @@ def choose(
         for each in candidates
     ]
     results = cv_results(params, table.reshape(len(folds), -1))
-    return Choice(variant, replace(spec, elimination=elimination), C, results, late)
+    by_rule = len(settings) // 2 * len(candidates) + candidates.index(usual)
+    chosen = best * len(candidates) + place
+    spec = replace(spec, elimination=elimination)
+    return Choice(variant, spec, C, results, chosen, by_rule, LATE if late else "")

@@ -42,14 +42,16 @@ class FGMClassifier(ColumnSelector, FGMBase):
     n_features_to_select : int, float, "all" or None, default=None
         Number of features, or a fraction of all; a FewerFeaturesWarning says why if fewer are selected. None: grow
         until the duality gap is within ``tol``. "all": no selection, as a baseline, for measures only.
-    C : float or "auto", default=None
+    C : float, "auto" or None, default="auto"
         Weight of the loss relative to the penalty. None: 1.0, with a measure 1e6 / n. "auto": chosen from 0.01, 0.1, 1
-        and 10 times that by cross-validation, on columns that all folds gather in the same scans.
+        and 10 times that by cross-validation, on columns that all folds gather in the same scans; as None where there
+        is no number of features, or nothing to hold out (``by_rule_``).
     cv : int, splitter or iterable of (train, test), default=None
-        Cross-validation folds for "auto"; without it a warning says that it has no effect. None: 5.
+        Cross-validation folds for "auto"; where nothing is chosen a warning says that it has no effect. None: 5, or as
+        many as the smallest class has samples.
     scoring : str or callable, default=None
-        What ``C="auto"`` is chosen by, as in scikit-learn; without "auto" a warning says that it
-        has no effect. None: accuracy, or the measure that is the loss.
+        What "auto" is chosen by, as in scikit-learn; where nothing is chosen a warning says that it has no effect.
+        None: accuracy, or the measure that is the loss.
     loss : str, Loss or Measure, default="squared_hinge"
         "squared_hinge", "logistic", or one less a measure of the class ``classes_[1]`` (of each in turn if there are
         more than two): "error", "f1", "prbep", "auc", "average_precision"; or a value of ``thresher.losses`` or
@@ -64,9 +66,10 @@ class FGMClassifier(ColumnSelector, FGMBase):
         ``n_features_to_select`` then counts groups, ``always_include`` and ``exclude`` have their labels.
     per_class : bool, default=False
         With more than two classes: whether each has features of its own, instead of one set that all share.
-    elimination : bool or "auto", default=True
+    elimination : bool, "auto" or None, default="auto"
         Whether growth gathers more features than requested and elimination leaves that number. False: several times
-        faster, but the path has only the turns of growth. "auto": chosen by cross-validation, with C if that is "auto".
+        faster, but the path has only the turns of growth. None: True, with ``solver="apg"`` False. "auto": chosen by
+        cross-validation, with C if that is "auto".
     n_candidates : int, float or "auto", default="auto"
         Number of features from which elimination starts, or a multiple (a float) of the requested number.
     features_per_turn : int or "auto", default="auto"
@@ -90,12 +93,12 @@ class FGMClassifier(ColumnSelector, FGMBase):
     debias : bool, default=False
         Refit a grown model with the penalty 1/2 ||w||^2, as elimination always does.
     solver : {"auto", "apg"}, default="auto"
-        "apg": growth by sub-problem (30) and the stops of the paper, to compare with published results; for two
-        classes, single columns and ``elimination=False``.
+        "apg": growth alone by sub-problem (30) and the stops of the paper, to compare with published results; for two
+        classes and single columns.
     class_weight : dict or "balanced", default=None
         Class weights, multiplied with the sample weights.
     warm_start : bool, default=False
-        Start from the features and weights of the last fit.
+        Start from the features and weights of the last fit. C and elimination are chosen anew, unless they are given.
     n_jobs : int, default=None
         Number of threads. None: as many as are worthwhile (in scikit-learn: one), at most all cores available to the
         process; -1: all of these, -2: all but one. The result does not depend on it.
@@ -121,8 +124,12 @@ class FGMClassifier(ColumnSelector, FGMBase):
     C_, elimination_ : float, bool
         The C used, and whether features were eliminated.
     cv_results_ : dict
-        With "auto": the candidates and their scores, under the keys of ``GridSearchCV``. The best mean is not an
-        estimate for new data, since the same folds chose: for that, cross-validate the whole estimator.
+        If there was something to choose: the candidates and their scores, under the keys of ``GridSearchCV``. The best
+        mean is not an estimate for new data, since the same folds chose: for that, cross-validate the whole estimator.
+    best_index_, rule_index_ : int
+        Which of these candidates was chosen, and which one is that of ``C=None, elimination=None``.
+    by_rule_ : str
+        Why the latter was taken for "auto" although nothing, or not all of it, was compared; else there is none.
     n_features_in_, feature_names_in_ : int, ndarray
         Number and, for data frames, names of the features seen in fit.
     n_iter_ : int
@@ -144,15 +151,19 @@ class FGMClassifier(ColumnSelector, FGMBase):
     array([ 539,  615, 1021, 1272, 1697])
     """
 
-    _checks = FGMBase._checks | {"n_features_to_select": check.either({None: None, ALL: ALL}, as_number_or_all)}
+    _checks = FGMBase._checks | {
+        "n_features_to_select": check.either({None: None, ALL: ALL}, as_number_or_all),
+        "choose_rows": check.either({None: None, "auto": "auto"}, functools.partial(check.as_integer, least=10)),
+    }
 
     def __init__(
-        self, n_features_to_select: float | str | None = None, *, C: float | str | None = None, cv: Any = None,
+        self, n_features_to_select: float | str | None = None, *, C: float | str | None = "auto", cv: Any = None,
+        choose_rows: int | str | None = "auto",
         scoring: str | Callable[..., Any] | None = None, loss: str | Loss | Measure = "squared_hinge",
         feature_map: str | FeatureMap = "columns", groups: Any = None, per_class: bool = False,
-        elimination: bool | str = True, n_candidates: float | str = "auto", features_per_turn: int | str = "auto",
-        tol: float = 1e-3, max_iter: int = 100, max_time: float | None = None, scale: str | None = "auto",
-        fit_intercept: bool = True, always_include: Sequence[int | str] | None = None,
+        elimination: bool | str | None = "auto", n_candidates: float | str = "auto",
+        features_per_turn: int | str = "auto", tol: float = 1e-3, max_iter: int = 100, max_time: float | None = None,
+        scale: str | None = "auto", fit_intercept: bool = True, always_include: Sequence[int | str] | None = None,
         exclude: Sequence[int | str] | None = None, debias: bool = False, solver: str = "auto",
         class_weight: dict | str | None = None, warm_start: bool = False, n_jobs: int | None = None,
         verbose: int | Callable[..., Any] = 0,
@@ -164,9 +175,9 @@ class FGMClassifier(ColumnSelector, FGMBase):
     ) -> Self:
         """Select features of X and fit the model on them.
 
-        Cost: one pass over X for validation and statistics, one per turn and one more (with ``C="auto"`` as many
-        again); memory for the features taken; with a measure also for each cut (typically ten to a few
-        hundred) n / 8 bytes (of rankings 4 n) and 8 for each feature taken. X is neither modified nor kept.
+        Cost: one pass over X for validation and statistics, one per turn and one more (as many again to choose C and
+        elimination); memory for the features taken; with a measure also for each cut (typically ten to a few hundred)
+        n / 8 bytes (of rankings 4 n) and 8 for each feature taken. X is neither modified nor kept.
 
         Parameters
         ----------

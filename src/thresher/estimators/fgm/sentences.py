@@ -28,6 +28,39 @@ def proven(selection: Selection, wanted: Any, always_include: Any, *, each: bool
     return proof(selection.certificate, of, count, n_forced=forced, each=each, noun=selection.noun, also=also)
 
 
+def against_the_rule(results: dict[str, Any], best: int, usual: int) -> str:
+    """What follows the score of the best candidate: which one it is, and by how much it is better than the usual one.
+
+    ``best`` and ``usual`` are places in ``results``, a ``cv_results_``.
+    """
+    means, names = results["mean_test_score"], varied(results)
+    chosen, rule = (candidate({name: results["params"][place][name] for name in names}) for place in (best, usual))
+    if best == usual:
+        return f": the usual {rule}"
+    if means[best] == means[usual]:
+        return f": {chosen}, level with the usual {rule}"
+    scores = (column for key, column in results.items() if key.startswith("split"))
+    differences = np.array([of_fold[best] - of_fold[usual] for of_fold in scores])
+    error = ""
+    if differences.size > 1:
+        spread = differences.std(ddof=1) / differences.size**0.5
+        error = f" (standard error of the difference {spread:.4f})"
+    return f": {chosen}; the usual {rule} has {means[usual]:.4f}{error}"
+
+
+def varied(results: dict[str, Any]) -> list[str]:
+    """The parameters in which candidates of a ``cv_results_`` differ."""
+    params = results["params"]
+    return [name for name in params[0] if len({each[name] for each in params}) > 1]
+
+
+def candidate(params: dict[str, Any]) -> str:
+    """A candidate in words: "C = 0.1 with elimination"."""
+    numbers = ", ".join(f"{name} = {value:g}" for name, value in params.items() if name != "elimination")
+    kinds = ["elimination" if params["elimination"] else "growth alone"] if "elimination" in params else []
+    return " with ".join(filter(None, [numbers, *kinds]))
+
+
 def shortfalls(selection: Selection, features: Features, plan: FitPlan, models: list[Any]) -> list[str]:
     """Messages for a selection of fewer features than wanted, or with features that do nothing.
 

@@ -55,22 +55,25 @@ class MILESClassifier(RankedInputs, FGMBase):
     sigma : float, "auto" or "search", default="auto"
         Width of the similarity, on the scale of the columns. "auto": the median distance between different training
         instances, within bags if each bag has two. "search": 0.5, 1 or 2 times that, chosen by cross-validation over
-        bags, together with C if that is "auto".
-    C : float or "auto", default=None
+        bags, together with what is "auto".
+    C : float, "auto" or None, default="auto"
         Weight of the loss relative to the penalty. None: 1, with a measure 1e6 divided by the number of bags. "auto":
-        chosen from 0.01, 0.1, 1 and 10 times that by cross-validation over bags.
+        chosen from 0.01, 0.1, 1 and 10 times that by cross-validation over bags; as None where there is no number of
+        instances, or nothing to hold out (``by_rule_``).
     cv : int, splitter or iterable of (train, test), default=None
-        Cross-validation folds of bags, in the order of ``np.unique(bags)``, for the choice of sigma and C; without one
-        a warning says that ``cv`` has no effect. None: 5. Instances of bags that are held out are not candidates.
+        Cross-validation folds of bags, in the order of ``np.unique(bags)``, for what is chosen; if nothing is, a
+        warning says that ``cv`` has no effect. None: 5, or as many as the smallest class has bags. Instances of bags
+        that are held out are not candidates.
     scoring : str or callable, default=None
-        What sigma and C are chosen by, as in scikit-learn; without a choice a warning says that it has no effect.
-        None: accuracy, or the measure that is the loss.
+        What is chosen by, as in scikit-learn; if nothing is chosen a warning says that it has no effect. None:
+        accuracy, or the measure that is the loss.
     loss : str, Loss or Measure, default="squared_hinge"
         Loss function, of bags, as in ``FGMClassifier``: "squared_hinge", "logistic", or a measure such as "f1".
     per_class : bool, default=False
         With more than two classes: whether each class has the requested number of instances of its own.
-    elimination : bool or "auto", default=True
-        Whether more instances than requested are gathered and eliminated, as in ``FGMClassifier``.
+    elimination : bool, "auto" or None, default="auto"
+        Whether more instances than requested are gathered and eliminated, as in ``FGMClassifier``. None: True. "auto":
+        chosen by cross-validation over bags, with C if that is "auto".
     n_candidates : int, float or "auto", default="auto"
         Number of instances from which elimination starts, as in ``FGMClassifier``.
     features_per_turn : int or "auto", default="auto"
@@ -81,7 +84,7 @@ class MILESClassifier(RankedInputs, FGMBase):
         Maximum number of turns.
     max_time : float, default=None
         Time limit in seconds, after which the model found so far is returned. At least one turn is run, and one for
-        each sigma that is tried; half of the time is for the choice of sigma and C.
+        each sigma that is tried; half of the time is for what is chosen.
     scale : {"auto", "std", "max", "unit", None}, default="std"
         How the columns of X are scaled before distances are measured: as in ``FGMClassifier``. A sparse X is scaled,
         not centred, which distances do not depend on. With "std", columns that are constant in fit do not count.
@@ -89,7 +92,8 @@ class MILESClassifier(RankedInputs, FGMBase):
     class_weight : dict or "balanced", default=None
         Class weights, multiplied with the weights of the bags.
     warm_start : bool, default=False
-        Start from the instances and weights of the last fit, as far as equal rows are in X.
+        Start from the instances and weights of the last fit, as far as equal rows are in X. What is "auto" is chosen
+        anew.
     n_jobs : int, default=None
         Number of threads. None: as many as are worthwhile (in scikit-learn: one), at most all cores available to the
         process; -1: all of these, -2: all but one. The result does not depend on it.
@@ -114,11 +118,13 @@ class MILESClassifier(RankedInputs, FGMBase):
         Intercept, which is always fitted.
     classes_ : ndarray of shape (n_classes,)
         Class labels. In the binary case positive scores mean ``classes_[1]``.
-    sigma_, C_ : float
-        The values used.
+    sigma_, C_, elimination_ : float, float, bool
+        The values used, and whether instances were eliminated.
     cv_results_ : dict
-        If sigma or C was chosen: the values tried and their scores on the bags held out, under the keys of
+        If there was something to choose: what was tried and its scores on the bags held out, under the keys of
         scikit-learn's ``GridSearchCV``. The best mean is not an estimate for new bags, since the same folds chose.
+    best_index_, rule_index_, by_rule_ : int, int, str
+        As in ``FGMClassifier``.
     n_features_in_, feature_names_in_ : int, ndarray
         Number and, for data frames, names of the columns seen in fit.
     n_iter_ : int
@@ -153,8 +159,8 @@ class MILESClassifier(RankedInputs, FGMBase):
 
     def __init__(
         self, n_instances_to_select: float | None = None, *, sigma: float | str = "auto",
-        C: float | str | None = None, cv: Any = None, scoring: str | Callable[..., Any] | None = None,
-        loss: str | Loss | Measure = "squared_hinge", per_class: bool = False, elimination: bool | str = True,
+        C: float | str | None = "auto", cv: Any = None, scoring: str | Callable[..., Any] | None = None,
+        loss: str | Loss | Measure = "squared_hinge", per_class: bool = False, elimination: bool | str | None = "auto",
         n_candidates: float | str = "auto", features_per_turn: int | str = "auto", tol: float = 1e-3,
         max_iter: int = 100, max_time: float | None = None, scale: str | None = "std",
         class_weight: dict | str | None = None, warm_start: bool = False, n_jobs: int | None = None,

@@ -6,6 +6,7 @@ from thresher.estimators.shared.base import (
     INTEGER,
     REAL,
     SEEN,
+    TEXT,
     Attribute,
     FeatureEstimator,
     MatrixLike,
@@ -18,7 +19,7 @@ from thresher.estimators.shared.cross_validation import (
     fold_score,
     warn_of_scoring,
 )
-from thresher.estimators.shared.folds import held_out_parts, most_folds
+from thresher.estimators.shared.folds import held_out_parts, most_folds, sampled
 from thresher.estimators.shared.progress import (
     JudgeProgress,
     PointProgress,
@@ -35,6 +36,7 @@ __all__ = [
     "INTEGER",
     "REAL",
     "SEEN",
+    "TEXT",
     "Attribute",
     "ColumnSelector",
     "FeatureEstimator",
@@ -54,5 +56,6 @@ __all__ = [
     "held_out_parts",
     "most_folds",
     "probabilities",
+    "sampled",
     "warn_of_scoring",
 ]

@@ -25,7 +25,7 @@ from thresher.features.fitted_columns import ColumnFeatures
 from thresher.results import Selection, Trace, rounded
 from thresher.results.description import Description, Listing
 from thresher.results.words import proof
-from thresher.state import ArrayReader, ArrayWriter, boolean, integer, real
+from thresher.state import ArrayReader, ArrayWriter, boolean, integer, real, string
 from thresher.targets.base import Labels
 from thresher.targets.classes import ClassLabels
 
@@ -51,6 +51,7 @@ class Attribute(NamedTuple):
 
 REAL = Attribute(lambda writer, name, value: float(value), lambda reader, part, name, estimator: real(part, name))
 BOOLEAN = Attribute(lambda writer, name, value: bool(value), lambda reader, part, name, estimator: boolean(part, name))
+TEXT = Attribute(lambda writer, name, value: str(value), lambda reader, part, name, estimator: string(part, name))
 INTEGER = Attribute(lambda writer, name, value: int(value), lambda reader, part, name, estimator: integer(part, name))
 
 
@@ -280,6 +281,10 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
             How much of the training objective another model of the same kind could still take off.
         """
         check_is_fitted(self)
+        return self._proof()
+
+    def _proof(self) -> str:
+        """What the certificate proves."""
         return proof(self.selection_.certificate, self.fitted_features_.width)
 
     def _listing(self, label: Callable[[int], str]) -> Listing:
@@ -292,7 +297,7 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
         lines = [f"stop reason: {selection.stop_reason}"]
         if certificate is None:
             return lines
-        lines.append(f"certificate: {self.proof()}")
+        lines.append(f"certificate: {self._proof()}")
         lines.append(
             f"training objective: {certificate.pick_objective:.6g} with these features, {certificate.at_zero:.6g} "
             f"without features; lower bound {certificate.pick_bound:.6g}"
@@ -306,15 +311,22 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
 
     def _score_sentence(self) -> str:
         """The score that a model was chosen by, and that it is no estimate for new data; empty: there is none."""
+        compared = self._compared
+        if not compared:
+            return ""
+        return (
+            f"cross-validation: {compared}. It was chosen by this score, which is therefore too high: not\nan estimate "
+            "for new data. For one, score samples that were not in the training data (thresher predict)."
+        )
+
+    @property
+    def _compared(self) -> str:
+        """The score of the model chosen, and what it was chosen from; empty: nothing has a score."""
         means = self.cv_results_["mean_test_score"] if hasattr(self, "cv_results_") else np.zeros(0)
         if np.isnan(means).all():
             return ""
         name = self._score_name if isinstance(self._score_name, str) else "score"
-        return (
-            f"cross-validation: {name} {np.nanmax(means):.4f}, the best of {np.count_nonzero(~np.isnan(means)):,} "
-            f"{self._candidates}. It was chosen by this score, which is therefore too high: not\nan estimate for new "
-            "data. For one, score samples that were not in the training data (thresher predict)."
-        )
+        return f"{name} {np.nanmax(means):.4f}, the best of {np.count_nonzero(~np.isnan(means)):,} {self._candidates}"
 
     @property
     def _score_name(self) -> Any:

@@ -66,6 +66,18 @@ def most_folds(codes: np.ndarray, weights: np.ndarray, content: Content, groups:
     return Dealt.of(np.flatnonzero(weights > 0), codes, weights, content, groups).most
 
 
+def sampled(number: int, codes: np.ndarray, weights: np.ndarray, content: Content) -> np.ndarray | None:
+    """About ``number`` different samples, sorted, and all that are equal to them; None: there are no more.
+
+    Each class has the share that it has of all, and two samples at least. They follow from what samples hold, not from
+    their order. Other parameters as in ``held_out_parts``.
+    """
+    rows = np.flatnonzero(weights > 0)
+    if rows.size <= number:
+        return None
+    return rows[Dealt.of(rows, codes, weights, content, None).first(number)]
+
+
 def _test_part(fold, train, test, rows, codes):
     train, test = np.intersect1d(train, rows), np.intersect1d(test, rows)
     ensure(test.size, f"fold {fold} of cv has no test sample with a weight above zero")
@@ -135,6 +147,14 @@ class Dealt:
             )
         folds = self._folds_of_samples(count) if self.groups is None else self._folds_of_groups(count)[self.groups]
         return [np.flatnonzero(folds == fold) for fold in range(count)]
+
+    def first(self, number: int) -> np.ndarray:
+        """The first samples of each class, in the order of digests, about ``number`` different ones; sorted."""
+        counts = np.bincount(self._classes)
+        kept = np.minimum(counts, np.maximum(2, np.ceil(counts * (number / counts.sum()))))
+        place = np.arange(self._starts.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        chosen = np.repeat(place < kept[self._classes], np.diff(self._starts, append=self.codes.size))
+        return np.sort(self._order[chosen])
 
     def _folds_of_samples(self, count: int) -> np.ndarray:
         """The fold of each sample: classes, in the order of digests, are cut into folds of about equal weight."""
