@@ -238,6 +238,11 @@ class Workers:
 SERIAL = Workers(1)
 
 
+def threads_of(runner: Runner) -> Workers:
+    """The threads of this process among what runs the pieces of a scan: none besides this one, if it has no threads."""
+    return runner if isinstance(runner, Workers) else SERIAL
+
+
 @contextmanager
 def unbroken() -> Iterator[None]:
     """Defer Ctrl-C and SIGTERM until the (short) block is done, so that related state is updated as a whole."""

@@ -17,6 +17,7 @@ from thresher.data.designs.base import Design
 from thresher.data.scan.pieces import OutOfTime
 from thresher.data.scan.reducers import Ranked, Reducer, Split
 from thresher.data.scan.scores import Correlation, Score
+from thresher.data.workers import threads_of
 from thresher.engine.growing import Earlier, GrowingModel, Grown, is_large
 from thresher.engine.plans import GatherPlan, GrowthPlan, Plan
 from thresher.engine.working_set import WorkingSet
@@ -28,6 +29,7 @@ from thresher.results import Step, Stop, StopReason, Trace, Turn, relative
 GROWING_TOL = 1e-3  # of the objective: inner accuracy while growing under inner_tol="auto"
 GATHERING_TOL = 1e-5  # ... if elimination follows: what is taken should not depend on the solver
 GATHERED = 1e-2  # of tol: the gap at which gathering stops, since further units would be noise
+PRODUCTS = 30  # that a solve forms with its columns, about
 PATIENCE = 3  # turns below the wanted number of units after which the budget is considered too small
 
 
@@ -58,7 +60,7 @@ def grow(
                 model.judge()
             take(design, growing, trace)
             growing = going_on(growing)
-            solve_all(growing, plans[-1])
+            solve_all(design, growing, plans[-1], trace)
             growing = going_on(growing)
         for model in models:
             model.finish()
@@ -144,17 +146,23 @@ def take(design: Design, models: Sequence[GrowingModel], trace: Trace) -> None:
                 model.accept(units, part)
 
 
-def solve_all(models: Sequence[GrowingModel], last: Plan) -> None:
-    """Solve on what was taken. There may be hundreds: when the deadline passes, only those without a model go on.
+def solve_all(design: Design, models: Sequence[GrowingModel], last: Plan, trace: Trace) -> None:
+    """Solve on what was taken, each model on one thread if that pays off.
 
-    The pick comes from the models of the ``last`` plan, unless others are better: those are solved first, and the
-    others are not needed at all.
+    There may be hundreds: when the deadline passes, only those without a model go on. The pick comes from the models of
+    the ``last`` plan, unless others are better: those are solved first, and the others are not needed at all.
     """
-    for model in sorted(models, key=lambda model: model.plan is not last):
+
+    def solve(model: GrowingModel) -> None:
         if out_of_time(model.plan.deadline) and (model.has_model or model.plan is not last):
             model.cut_short()
         else:
             model.grown()
+
+    ordered = sorted(models, key=lambda model: model.plan is not last)
+    work = PRODUCTS * sum(model.taken.in_memory.entries for model in models if model.taken.block is not None)
+    with trace.step("solve"):
+        threads_of(design.workers).map(solve, [(model,) for model in ordered], entries=work)
 
 
 def recorded(models: Sequence[GrowingModel], trace: Trace) -> Turn:

@@ -132,6 +132,7 @@ class Trace:
     steps: list[Step] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
     begun: float = field(default_factory=lambda: time.perf_counter())  # looked up each time: tests replace the clock
+    _under_way: set[str] = field(default_factory=set, repr=False, compare=False)
 
     @contextmanager
     def step(self, kind: str, passes: float = 0.0, n_bytes: int = 0) -> Iterator[None]:
@@ -149,10 +150,18 @@ class Trace:
         Returns
         -------
         context manager
-            Nothing is recorded where the block raises.
+            Nothing is recorded where the block raises, nor of steps inside one of the same kind, whose parts they
+            are, on whatever thread.
         """
+        if kind in self._under_way:
+            yield
+            return
         start = time.perf_counter()
-        yield
+        self._under_way.add(kind)
+        try:
+            yield
+        finally:
+            self._under_way.discard(kind)
         self.steps.append(Step(kind, time.perf_counter() - start, passes, int(n_bytes)))
 
     def record_turn(

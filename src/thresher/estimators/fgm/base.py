@@ -4,7 +4,6 @@ import copy
 import functools
 import sys
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -134,22 +133,13 @@ class FGMBase(LinearClassifier):
                 samples, self._columns, target.digested, target.weights, workers, trace,
                 scale=self.scale, keep=restrictions.columns, to_csc=feature_map.reads_columns,
             )  # fmt: skip
-            on = functools.partial(feature_map.on, scale=self.scale, centre=bool(self.fit_intercept))
-            whole = Ground(on(base, samples, restrictions), target, base.content, together)
+            centre = bool(self.fit_intercept)
+            made = functools.partial(feature_map.on, restrictions=restrictions, scale=self.scale, centre=centre)
+            whole = Ground(base, samples, target, base.content, together, made)
             spec.wanted(whole.features)  # raises now rather than after a choice
-
-            def part(rows: np.ndarray) -> Ground | None:
-                """What there is to compare candidates on in some rows."""
-                fewer, own = base.of_rows(rows), target.of_samples(rows)
-                if fewer is None or samples.owner is not None:
-                    return None
-                features = on(fewer, samples.of_rows(rows, fewer.design), restrictions)
-                groups = None if together is None else together[rows]
-                return Ground(features, own, whole.content.of_rows(rows), groups, own.default_C / target.default_C)
-
-            choice = self._choice(whole, part, spec, given, trace)
+            choice = self._choice(whole, spec, given, trace)
             fingerprint = base.fingerprint
-            base = part = None  # its statistics of all columns take more memory than what the features need of them
+            del base, whole  # statistics of all columns take more memory than what the features need of them
             features = choice.features
             plan = choice.spec.on(features, target)
             starts = self._starts(features, target) if is_warm else None
@@ -160,13 +150,8 @@ class FGMBase(LinearClassifier):
         self._warn_of_leak(X, target.codes)
         return self
 
-    def _choice(
-        self, whole: Ground, part: Callable[[np.ndarray], Ground | None], spec: FitSpec, given: Any, trace: Trace
-    ) -> Choice:
-        """What the fit is made with: the variant of the features, C, and whether to eliminate.
-
-        ``part`` makes of some rows what a choice needs of ``whole``.
-        """
+    def _choice(self, whole: Ground, spec: FitSpec, given: Any, trace: Trace) -> Choice:
+        """What the fit is made with: the variant of the features, C, and whether to eliminate."""
         features, target = whole.features, whole.target
         C = target.default_C if given.C in (None, "auto") else given.C
         usual = Candidate(C, spec.elimination)
@@ -179,7 +164,7 @@ class FGMBase(LinearClassifier):
             self._warn_of_no_choice(whole.groups)
             return Choice(features, spec, C, by_rule=why)
         rows = rows_to_compare_on(whole, getattr(given, "choose_rows", None), self.cv, spec.wanted(features))
-        ground = whole if rows is None else part(rows) or whole
+        ground = whole if rows is None else whole.of_rows(rows) or whole
         target = ground.target
         folds, impossible = folds_of(self.cv, ground, candidates)
         if impossible and len(features.settings) > 1:

@@ -2,8 +2,9 @@
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from thresher.estimators.shared import INTEGER, FoldScore, cv_results, held_out_
 from thresher.families.fgm.choice import Candidate, compared
 from thresher.families.fgm.spec import FitSpec
 from thresher.features.base import Features
-from thresher.features.samples import Content
+from thresher.features.samples import Base, Content, Samples
 from thresher.optim.solvers.solution import out_of_time
 from thresher.results import Trace, counted
 from thresher.state import integer
@@ -68,28 +69,49 @@ class Choice(NamedTuple):
     by_rule: str = ""
 
 
-class Ground(NamedTuple):
-    """What candidates are compared on.
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What candidates are compared on: the samples of a fit, or some of them.
 
     Parameters
     ----------
-    features : Features
-        What is selected from.
+    base : Base
+        The columns of X.
+    samples : Samples
+        What labels belong to.
     target : ClassTarget
         What is predicted.
     content : Content
         What the samples hold, by which they are dealt to folds.
     groups : ndarray of int64 of shape (n_samples,) or None
         The group of each sample: those of one group are held out together.
+    made : callable
+        Makes the features of ``base`` and ``samples``.
     C_ratio : float, default=1.0
         The usual C here, as a multiple of that of the fit.
     """
 
-    features: Features
+    base: Base
+    samples: Samples
     target: ClassTarget
     content: Content
     groups: np.ndarray | None
+    made: Callable[[Base, Samples], Features]
     C_ratio: float = 1.0
+
+    @cached_property
+    def features(self) -> Features:
+        """What is selected from."""
+        return self.made(self.base, self.samples)
+
+    def of_rows(self, rows: np.ndarray) -> "Ground | None":
+        """Some samples; None if they are bags of rows, or the design cannot read some rows alone."""
+        base = None if self.samples.owner is not None else self.base.of_rows(rows)
+        if base is None:
+            return None
+        target, groups = self.target.of_samples(rows), None if self.groups is None else self.groups[rows]
+        samples, content = self.samples.of_rows(rows, base.design), self.content.of_rows(rows)
+        return Ground(base, samples, target, content, groups, self.made, target.default_C / self.target.default_C)
 
 
 def rows_to_compare_on(ground: Ground, number: int | str | None, cv: Any, wanted: int | None) -> np.ndarray | None:

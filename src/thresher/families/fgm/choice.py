@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresher.data.designs.base import Design
-from thresher.data.workers import SERIAL, Workers
+from thresher.data.workers import threads_of
 from thresher.engine.growing import Grown
 from thresher.engine.growth import grow
 from thresher.engine.plans import GatherPlan, Plan
@@ -89,7 +89,7 @@ def compared(
     table = np.full((len(folds), len(candidates)), np.nan)
     left = np.arange(len(candidates))
     pools = pools_of_folds(comparison, trace)
-    workers = features.design.workers if isinstance(features.design.workers, Workers) else SERIAL
+    workers = threads_of(features.design.workers)
     for some, keep in rounds(len(folds), len(candidates)):
         own = dict(zip(some, itertools.islice(pools, len(some)), strict=True))
         tasks = [(fold, place) for fold in some for place in left]
@@ -216,13 +216,12 @@ def fitted_on(pool: Pool, units: np.ndarray, problem: Problem, plan: FitPlan) ->
     if not plan.gathers:
         return grown_on(pool, problem, plan).scores
     here = replace(plan, units=pool.units, forced=pool.forced, excluded=())
-    rough = gathering(here)
-    best = eliminated(pool.taken(units, problem), problem, rough, here.wanted)
-    few = here.pools[0]
-    if len(here.pools) > 1 and few < min(rough.reach, pool.units.count) and pool.units.needed(np.arange(0)) is None:
+    rough, few = gathering(here), here.pools[0]
+    best = eliminated(pool.taken(units, problem), problem, rough)
+    if few is not None and few < min(rough.reach, pool.units.count) and pool.units.needed(np.arange(0)) is None:
         smaller = replace(rough, reach=few, at_least=few, budget=-(-few // TURNS))
         grown = grown_apart(pool.design, [problem], [smaller], Trace())[0]
-        other = eliminated(grown.taken, problem, smaller, here.wanted)
+        other = eliminated(grown.taken, problem, smaller)
         if other.used == best.used and _objective(other) < (1.0 - CLEARLY) * _objective(best):
             best = other
     return problem.by_class(best.solution.z).T + best.solution.b
@@ -237,9 +236,9 @@ def grown_on(pool: Pool, problem: Problem, plan: FitPlan) -> FittedProblem:
     return model
 
 
-def eliminated(taken: WorkingSet, problem: Problem, plan: GatherPlan, wanted: int) -> WorkingSet:
+def eliminated(taken: WorkingSet, problem: Problem, plan: GatherPlan) -> WorkingSet:
     """What elimination leaves of the units taken; those taken, if the deadline leaves no time."""
-    least = min(wanted, taken.units.size)
+    least = min(plan.wanted, taken.units.size)
     task = Elimination(taken, problem, problem.at_zero(), plan, stops(taken.units.size, least, least, ROUGH_SHARE))
     stations = list(thresh(task, Trace(), plan.deadline))
     return taken.like(stations[-1]) if stations else taken
