@@ -46,7 +46,9 @@ class FGMClassifier(ColumnSelector, FGMBase):
         Weight of the loss relative to the penalty. None: 1.0, with a measure 1e6 / n. "auto": chosen from 0.01, 0.1, 1
         and 10 times that by cross-validation, on columns that all folds gather in the same scans.
     cv : int, splitter or iterable of (train, test), default=None
-        Cross-validation folds for "auto"; without it a warning says that it has no effect. None: 5.
+        Cross-validation folds for "auto"; without it a warning says that it has no effect. An integer: so many, by
+        class and by what rows hold, whatever their order; equal rows are held out together. None: 5, or as many as the
+        smallest class has different rows.
     scoring : str or callable, default=None
         What ``C="auto"`` is chosen by, as in scikit-learn; without "auto" a warning says that it
         has no effect. None: accuracy, or the measure that is the loss.

@@ -60,8 +60,10 @@ class MILESClassifier(RankedInputs, FGMBase):
         Weight of the loss relative to the penalty. None: 1, with a measure 1e6 divided by the number of bags. "auto":
         chosen from 0.01, 0.1, 1 and 10 times that by cross-validation over bags.
     cv : int, splitter or iterable of (train, test), default=None
-        Cross-validation folds of bags, in the order of ``np.unique(bags)``, for the choice of sigma and C; without one
-        a warning says that ``cv`` has no effect. None: 5. Instances of bags that are held out are not candidates.
+        Cross-validation folds of bags, which a splitter or an iterable numbers in the order of ``np.unique(bags)``, for
+        the choice of sigma and C; without one a warning says that ``cv`` has no effect. An integer: so many, by what
+        bags hold, as in ``FGMClassifier``. None: 5, or as many as there can be. Instances of bags that are held out are
+        not candidates.
     scoring : str or callable, default=None
         What sigma and C are chosen by, as in scikit-learn; without a choice a warning says that it has no effect.
         None: accuracy, or the measure that is the loss.

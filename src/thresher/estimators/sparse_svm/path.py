@@ -127,8 +127,9 @@ class SparseSVCPath(ElasticSVC):
     tol : float, default=1e-6
         Duality gap to reach, as in SparseSVC.
     cv : int, splitter or iterable of (train, test), default=None
-        Cross-validation folds to choose a point by. None: ``predict`` uses the last point of the grid. Splitters that
-        need groups are passed as ``list(splitter.split(X, y, groups))``.
+        Cross-validation folds to choose a point by, of an integer by what rows hold, as in FGMClassifier. None:
+        ``predict`` uses the last point of the grid. Splitters that need groups are passed as
+        ``list(splitter.split(X, y, groups))``.
     scoring : str or callable, default="accuracy"
         Score to maximise: name of a scorer of scikit-learn, or a scorer that uses ``predict`` or
         ``decision_function``. A callable is passed row numbers as X. Scorers that accept ``sample_weight`` get it.
