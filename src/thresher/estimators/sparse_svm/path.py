@@ -172,9 +172,9 @@ class SparseSVCPath(ElasticSVC):
     >>> data = make_wide(200, 500, n_relevant=5, random_state=0)
     >>> path = SparseSVCPath(n_betas=4, n_alphas=5, cv=3).fit(data.X, data.y)
     >>> path.path_
-    Grid(4 betas x 8 alphas, 32 points solved; features 0 to 390)
+    Grid(4 betas x 6 alphas, 24 points solved; features 0 to 390)
     >>> path.best_index_, path.best_estimator_.selection_.features.size
-    ((1, 5), 8)
+    ((2, 4), 66)
     """
 
     path_: Grid
