@@ -49,7 +49,7 @@ class FewerFeaturesWarning(UserWarning):
 
 
 class FewerFoldsWarning(UserWarning):
-    """Cross-validation has fewer folds than requested, since the smallest class has fewer samples."""
+    """Cross-validation has fewer folds than requested, since the smallest class has fewer different samples."""
 
 
 class ContinuousLabelsWarning(UserWarning):

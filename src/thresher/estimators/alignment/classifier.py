@@ -84,9 +84,9 @@ class AlignmentPathClassifier(ClassifierMixin, ColumnSelector):
     C : float, list of float or "auto", default="auto"
         Penalty of the SVM. Cross-validation chooses from a list; "auto": from 0.3, 3 and 30, or 10 without ``cv``.
     cv : int, splitter, iterable of (train, test) or None, default=5
-        Folds by which a point is chosen; an integer is lowered to the size of the smallest class, with a
-        FewerFoldsWarning. None: no choice is made, and the last point that has features, and at most
-        ``max_features``, is used.
+        Folds by which a point is chosen; an integer is lowered, with a FewerFoldsWarning, to the number of different
+        rows of the smallest class, and deals rows by what they hold, as in FGMClassifier. None: no choice is made, and
+        the last point that has features, and at most ``max_features``, is used.
     scoring : str or callable, default="accuracy"
         Score to maximise, as in SparseSVCPath.
     max_features : int, "auto" or None, default="auto"

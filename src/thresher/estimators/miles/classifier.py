@@ -61,9 +61,10 @@ class MILESClassifier(RankedInputs, FGMBase):
         chosen from 0.01, 0.1, 1 and 10 times that by cross-validation over bags; as None where there is no number of
         instances, or nothing to hold out (``by_rule_``).
     cv : int, splitter or iterable of (train, test), default=None
-        Cross-validation folds of bags, in the order of ``np.unique(bags)``, for what is chosen; if nothing is, a
-        warning says that ``cv`` has no effect. None: 5, or as many as the smallest class has bags. Instances of bags
-        that are held out are not candidates.
+        Cross-validation folds of bags, which a splitter or an iterable numbers in the order of ``np.unique(bags)``, for
+        what is chosen; if nothing is, a warning says that ``cv`` has no effect. An integer: so many, by what
+        bags hold, as in ``FGMClassifier``. None: 5, or as many as there can be. Instances of bags that are held out are
+        not candidates.
     scoring : str or callable, default=None
         What is chosen by, as in scikit-learn; if nothing is chosen a warning says that it has no effect. None:
         accuracy, or the measure that is the loss.

@@ -127,8 +127,9 @@ class SparseSVCPath(ElasticSVC):
     tol : float, default=1e-6
         Duality gap to reach, as in SparseSVC.
     cv : int, splitter or iterable of (train, test), default=None
-        Cross-validation folds to choose a point by. None: ``predict`` uses the last point of the grid. Splitters that
-        need groups are passed as ``list(splitter.split(X, y, groups))``.
+        Cross-validation folds to choose a point by, of an integer by what rows hold, as in FGMClassifier. None:
+        ``predict`` uses the last point of the grid. Splitters that need groups are passed as
+        ``list(splitter.split(X, y, groups))``.
     scoring : str or callable, default="accuracy"
         Score to maximise: name of a scorer of scikit-learn, or a scorer that uses ``predict`` or
         ``decision_function``. A callable is passed row numbers as X. Scorers that accept ``sample_weight`` get it.
@@ -171,9 +172,9 @@ class SparseSVCPath(ElasticSVC):
     >>> data = make_wide(200, 500, n_relevant=5, random_state=0)
     >>> path = SparseSVCPath(n_betas=4, n_alphas=5, cv=3).fit(data.X, data.y)
     >>> path.path_
-    Grid(4 betas x 8 alphas, 32 points solved; features 0 to 390)
+    Grid(4 betas x 6 alphas, 24 points solved; features 0 to 390)
     >>> path.best_index_, path.best_estimator_.selection_.features.size
-    ((1, 5), 8)
+    ((2, 4), 66)
     """
 
     path_: Grid
