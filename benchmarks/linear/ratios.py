@@ -137,7 +137,7 @@ def report(quick=False):
             steps.append(step)
             del case
     about = (
-        "`FGMClassifier(k, C=None, elimination=None)` against a yardstick on the same data: one fit of an l1 model whose C was "
+        "`FGMClassifier(k)` by rule (C = 1) against a yardstick on the same data: one fit of an l1 model whose C was "
         "found off the clock, with scikit-learn's default tolerance, so that it ends within 3 % of as many features; "
         f"or one bare pass X'v in float64 sums, the mean of {PASSES} in a row. FGM and the pass use all cores, "
         f"LIBLINEAR knows only one. Medians of {rounds} interleaved rounds in one process. Steps and passes are those "

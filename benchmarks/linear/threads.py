@@ -112,7 +112,7 @@ def report(quick=False):
     sizes = QUICK if quick else FULL
     parts = [
         "## Threads",
-        "Seconds of the steps of `FGMClassifier(k, C=None, elimination=None, n_jobs=threads)`, as its trace has them; the last "
+        "Seconds of the steps of `FGMClassifier(k, n_jobs=threads)` by rule (C = 1), as its trace has them; the last "
         f"rows are parts measured alone. Medians of {sizes.repeats} interleaved rounds. The gain is that of the best "
         "number of threads over one. Steps under a millisecond are left out.",
     ]
