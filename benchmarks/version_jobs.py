@@ -18,6 +18,7 @@ from thresher import AlignmentPathClassifier, FGMClassifier, MILESClassifier, Sp
 from thresher.data.workers import Workers, granted_cores
 from thresher.datasets import make_wide
 
+RULE = {"C": 1.0} | ({"elimination": True} if "elimination" in FGMClassifier().get_params() else {})
 SETS = pathlib.Path(__file__).parents[2] / "shared" / "data"
 
 
@@ -93,29 +94,29 @@ def stream():
 
 def gaussian():
     data = make_wide(2048, 8192, n_relevant=100, dtype=np.float32, random_state=0)
-    return fit(FGMClassifier(100, C=1.0, scale="std"), data.X, data.y)
+    return fit(FGMClassifier(100, **RULE, scale="std"), data.X, data.y)
 
 
 def products():
     data = make_wide(500, 2000, n_relevant=20, random_state=0)
     name = "feature_map" if "feature_map" in FGMClassifier().get_params() else "features"
-    return fit(FGMClassifier(20, **{name: "polynomial"}), data.X, data.y)
+    return fit(FGMClassifier(20, **RULE, **{name: "polynomial"}), data.X, data.y)
 
 
 def groups():
     data = make_wide(1000, 20_000, n_relevant=100, random_state=0)
-    return fit(FGMClassifier(20, groups=np.arange(20_000) // 10), data.X, data.y)
+    return fit(FGMClassifier(20, **RULE, groups=np.arange(20_000) // 10), data.X, data.y)
 
 
 def kernels():
     data = make_wide(500, 5000, n_relevant=20, random_state=0)
     name = "feature_map" if "feature_map" in FGMClassifier().get_params() else "features"
-    return fit(FGMClassifier(20, **{name: "additive_gaussian"}), data.X, data.y)
+    return fit(FGMClassifier(20, **RULE, **{name: "additive_gaussian"}), data.X, data.y)
 
 
 def f1():
     X, y = set_of("news20_bigram", (18_821, 1_283_064), 3e-4)
-    return fit(FGMClassifier(50, loss="f1"), X, y)
+    return fit(FGMClassifier(50, **RULE | {"C": None}, loss="f1"), X, y)
 
 
 def bags():
@@ -123,7 +124,7 @@ def bags():
     X, bags = rng.standard_normal((3000, 200)), np.repeat(np.arange(300), 10)
     y = np.arange(300) % 2
     X[::10] += 2.0 * y[:, None]
-    clf = MILESClassifier(20, C=1.0)
+    clf = MILESClassifier(20, **RULE)
     return lambda: clf.fit(X, y[bags], bags=bags)
 
 
@@ -134,7 +135,7 @@ def alignment():
 
 def chosen():
     data = make_wide(500, 5000, n_relevant=20, random_state=0)
-    return fit(FGMClassifier(20, C="auto"), data.X, data.y)
+    return fit(FGMClassifier(20, **RULE | {"C": "auto"}), data.X, data.y)
 
 
 JOBS = {
@@ -144,10 +145,10 @@ JOBS = {
     "scan, CSR, 4 vectors": lambda: scan(stored("csr"), 4, 5),
     "FGM, 100 of 8,192 Gaussian columns": gaussian,
     "FGM, 20 of 7,129 genes (leukemia)": lambda: fit(
-        FGMClassifier(20, C=1.0, scale="std"), *set_of("leukemia", (72, 7129), 1.0)
+        FGMClassifier(20, **RULE, scale="std"), *set_of("leukemia", (72, 7129), 1.0)
     ),
     "FGM, 100 of 1,283,064 columns (news20_bigram)": lambda: fit(
-        FGMClassifier(100, C=1.0, scale=None), *set_of("news20_bigram", (18_821, 1_283_064), 3e-4)
+        FGMClassifier(100, **RULE, scale=None), *set_of("news20_bigram", (18_821, 1_283_064), 3e-4)
     ),
     "FGM, 20 groups of ten, of 20,000 columns": groups,
     "FGM, 20 products of 2,000 columns": products,

@@ -19,6 +19,7 @@ from sklearn.svm import SVC, LinearSVC
 from benchmarks import alone
 from benchmarks.book import table
 from benchmarks.linear.data import SETS
+from benchmarks.rule import miles_by_rule
 from thresher import MILESClassifier
 from thresher.features.instances.design import Bags, instances_of
 from thresher.features.instances.fitted import median_distance
@@ -58,8 +59,8 @@ def bag_set(name, quick):
 
 
 def ours(train, test, **options):
-    """FGM on the embedding, C chosen inside."""
-    clf = MILESClassifier(min(K, len(train.X) // 4), C="auto", cv=INNER, n_jobs=1, **options)
+    """FGM on the embedding, C and elimination chosen inside."""
+    clf = MILESClassifier(min(K, len(train.X) // 4), cv=INNER, n_jobs=1, **options)
     clf.fit(train.X, train.y[train.bags], bags=train.bags)
     return clf.predict(test.X, bags=test.bags), clf.selection_.features.size
 
@@ -71,12 +72,12 @@ def by_measure(train, test, loss):
     for fold, (kept, held) in enumerate(StratifiedKFold(OWN_FOLDS).split(train.y, train.y)):
         inner, outer = train.part(kept), train.part(held)
         for c, C in enumerate(OWN_CS):
-            clf = MILESClassifier(K, C=C, loss=loss, elimination=False, n_jobs=1)
+            clf = miles_by_rule(K, C=C, loss=loss, elimination=False, n_jobs=1)
             clf.fit(inner.X, inner.y[inner.bags], bags=inner.bags)
             signs = np.where(outer.y == clf.classes_[1], 1.0, -1.0)
             scores[fold, c] = measure.score(signs, clf.decision_function(outer.X, bags=outer.bags))
     C = OWN_CS[int(np.argmax(scores.mean(axis=0)))]
-    clf = MILESClassifier(min(K, len(train.X) // 4), C=C, loss=loss, n_jobs=1)
+    clf = miles_by_rule(min(K, len(train.X) // 4), C=C, loss=loss, n_jobs=1)
     clf.fit(train.X, train.y[train.bags], bags=train.bags)
     return clf.predict(test.X, bags=test.bags), clf.selection_.features.size
 
@@ -121,7 +122,7 @@ def _mean(data):
 
 
 CONTESTANTS = {
-    f"MILESClassifier({K}, C='auto'), squared_hinge": (ours, {}),
+    f"MILESClassifier({K}), squared_hinge": (ours, {}),
     **{f"MILESClassifier({K}, loss='{loss}'), C by folds": (by_measure, {"loss": loss}) for loss in LOSSES},
     "l1-SVM on the same embedding": (l1_svm, {}),
     "SVM on means of bags": (means, {}),

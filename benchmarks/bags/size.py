@@ -9,8 +9,8 @@ import numpy as np
 from benchmarks import alone
 from benchmarks.book import table
 from benchmarks.children import in_child
+from benchmarks.rule import miles_by_rule
 from benchmarks.timing import peak_growth
-from thresher import MILESClassifier
 from thresher.features.instances import design as bags_module
 
 COLUMNS, ROWS_OF_A_BAG, LIMIT = 50, 10, 560
@@ -36,11 +36,11 @@ def fit_of(X, y, bags, options, cache):
     small = bags < 20
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        MILESClassifier(2).fit(X[small], y[small], bags=bags[small])  # loads the compiled loops
+        miles_by_rule(2).fit(X[small], y[small], bags=bags[small])  # loads the compiled loops
 
         def call():
             begun = time.perf_counter()
-            clf = MILESClassifier(**options).fit(X, y, bags=bags)
+            clf = miles_by_rule(**options).fit(X, y, bags=bags)
             scans = sum(step.kind == "scan" for step in clf.selection_.trace.steps)
             seconds = sum(step.seconds for step in clf.selection_.trace.steps if step.kind == "scan")
             found.append((time.perf_counter() - begun, scans, seconds))

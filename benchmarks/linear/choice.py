@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV
 from benchmarks import alone
 from benchmarks.book import table
 from benchmarks.linear.data import real_set
-from thresher import FGMClassifier
+from benchmarks.rule import fgm_by_rule
 from thresher.datasets import make_wide
 from thresher.estimators.fgm.base import CS
 
@@ -39,9 +39,9 @@ def timed(model, X, y):
 
 def line(name, X, y, wanted):
     """A line of the table."""
-    timed(FGMClassifier(wanted), X, y)  # compiles
-    one, auto = FGMClassifier(wanted), FGMClassifier(wanted, C="auto")
-    search = GridSearchCV(FGMClassifier(wanted), {"C": list(CS)}, cv=5)
+    timed(fgm_by_rule(wanted), X, y)  # compiles
+    one, auto = fgm_by_rule(wanted), fgm_by_rule(wanted, C="auto")
+    search = GridSearchCV(fgm_by_rule(wanted), {"C": list(CS)}, cv=5)
     seconds = [timed(model, X, y) for model in (one, auto, search)]
     passes = ", ".join(f"{model.selection_.trace.passes:.0f}" for model in (one, auto))
     return (

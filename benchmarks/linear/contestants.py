@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 from benchmarks.linear import pickers
 from benchmarks.linear.cuts import Cut, columns
 from benchmarks.linear.rivals import features_of, l1_lr, l1_svm, quiet_fit, skglm_lr
-from thresher import FGMClassifier
+from benchmarks.rule import fgm_by_rule
 
 CS = (1.0, 0.1, 10.0)  # to choose from; the first is tried first
 ALL = 0  # the "number of columns" of a model on all of them
@@ -65,8 +65,8 @@ def fitted(estimator, X, y):
 
 
 def fgm(X, y, ks, C, **options):
-    """FGM with its defaults but for ``options``, on one thread unless told otherwise."""
-    return {k: fitted(FGMClassifier(k, C=C, **{"n_jobs": 1} | options), X, y) for k in ks}
+    """FGM by rule but for ``options``, on one thread unless told otherwise."""
+    return {k: fitted(fgm_by_rule(k, C=C, **{"n_jobs": 1} | options), X, y) for k in ks}
 
 
 def rfe(X, y, ks, C):

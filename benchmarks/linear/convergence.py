@@ -8,6 +8,7 @@ from unittest import mock
 
 from benchmarks import alone
 from benchmarks.book import table
+from benchmarks.rule import fgm_by_rule
 from thresher import FGMClassifier
 from thresher.datasets import make_wide
 from thresher.errors import FewerFeaturesWarning
@@ -67,7 +68,7 @@ def counted_steps():
 def fitted(data, sizes, per_turn, *, inner_tol=None, **options):
     """One timed fit that is not stopped by its gap before all turns are done."""
     turns = sizes.wanted // per_turn
-    classifier = FGMClassifier(
+    classifier = fgm_by_rule(
         sizes.wanted, C=C, elimination=False, features_per_turn=per_turn, tol=0.0, max_iter=turns, **options
     )
     classifier._inner_tol = inner_tol

@@ -31,7 +31,7 @@ def fgm(X, y, ks, **options):
 
 def growth(X, y, ks):
     """FGM without elimination."""
-    return fgm(X, y, ks, elimination=False)
+    return fgm(X, y, ks, C=None, elimination=False)
 
 
 def rfe(X, y, ks, C=C):

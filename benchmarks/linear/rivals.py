@@ -11,8 +11,8 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.svm import LinearSVC
 
 from benchmarks.children import in_child
+from benchmarks.rule import fgm_by_rule
 from benchmarks.timing import interleaved, peak_growth, seconds_of
-from thresher import FGMClassifier
 
 MEMORY = 24 * 2**30  # the machine of the paper; less where less is free
 FAST = 5.0  # seconds up to which a fit is repeated
@@ -74,12 +74,12 @@ def l1_lr(C=1.0):
 
 
 def fgms(wanted):
-    """FGM with both losses, with its defaults and as growth alone, and on one thread as most rivals are."""
+    """FGM with both losses, by rule and as growth alone, and on one thread as most rivals are."""
     models = {}
     for shown, loss in (("squared hinge", "squared_hinge"), ("logistic", "logistic")):
-        models[f"FGM, {shown}"] = FGMClassifier(wanted, loss=loss)
-        models[f"FGM, {shown}, growth alone"] = FGMClassifier(wanted, loss=loss, elimination=False)
-    models["FGM, squared hinge, growth alone, 1 thread"] = FGMClassifier(wanted, elimination=False, n_jobs=1)
+        models[f"FGM, {shown}"] = fgm_by_rule(wanted, loss=loss)
+        models[f"FGM, {shown}, growth alone"] = fgm_by_rule(wanted, loss=loss, elimination=False)
+    models["FGM, squared hinge, growth alone, 1 thread"] = fgm_by_rule(wanted, elimination=False, n_jobs=1)
     return {name: Rival(model) for name, model in models.items()}
 
 
@@ -179,7 +179,7 @@ def warm_up(train, skglm=True):
     columns = min(200, train.X.shape[1])
     small = train._replace(X=train.X[:200][:, :columns].copy(), y=train.y[:200])
     for loss in ("squared_hinge", "logistic"):
-        quiet_fit(FGMClassifier(3, loss=loss), small)
+        quiet_fit(fgm_by_rule(3, loss=loss), small)
     if skglm:
         quiet_fit(skglm_lr(0.1, 200), small)
 

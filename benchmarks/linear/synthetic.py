@@ -11,7 +11,7 @@ from benchmarks import alone
 from benchmarks.book import table
 from benchmarks.linear import rivals
 from benchmarks.linear.rivals import Refitted, Strengths, features_of, quiet_fit, with_about
-from thresher import FGMClassifier
+from benchmarks.rule import fgm_by_rule
 from thresher.datasets import WideData, make_wide
 
 SHIFT, DENSITIES, SPARSE_BELOW = 4.0, (0.08, 0.1, 0.3, 0.5, 0.8, 1.0), 0.5
@@ -190,9 +190,9 @@ def by_number(plan, train, test):
         lr = with_about(wanted, rivals.l1_lr(), train, near.lr)
         near = Strengths(svm, lr)
         models = {
-            "FGM": FGMClassifier(wanted),
-            "FGM, growth alone": FGMClassifier(wanted, elimination=False),
-            "FGM, logistic": FGMClassifier(wanted, loss="logistic"),
+            "FGM": fgm_by_rule(wanted),
+            "FGM, growth alone": fgm_by_rule(wanted, elimination=False),
+            "FGM, logistic": fgm_by_rule(wanted, loss="logistic"),
             "l1-SVM": rivals.l1_svm(svm),
             "l1-SVM, de-biased": Refitted(rivals.l1_svm(svm), LinearSVC(C=20.0, dual=False)),
             "l1-LR": rivals.l1_lr(lr),
@@ -208,7 +208,7 @@ def stations(model):
 
 def along(plan, train, test, most=12):
     """The models that one fit passes while it takes features out again."""
-    model = quiet_fit(FGMClassifier(plan.main[0].wanted), train)
+    model = quiet_fit(fgm_by_rule(plan.main[0].wanted), train)
     counts = stations(model)
     kept = sorted({counts[i] for i in np.linspace(0, len(counts) - 1, min(most, len(counts))).astype(int)})
     return table(("features", "accuracy (true ones)"), [(k, said(model.at(k), train, test)) for k in kept])
@@ -218,7 +218,7 @@ def sensitivity(plan, train, test, option, values):
     """Figures 10 to 12: one line for each value of an option."""
     lines = []
     for value in values:
-        model = FGMClassifier(plan.main[0].wanted, elimination=False, max_iter=1000, **{option: value})
+        model = fgm_by_rule(plan.main[0].wanted, elimination=False, max_iter=1000, **{option: value})
         start = time.perf_counter()
         quiet_fit(model, train)
         seconds = time.perf_counter() - start
@@ -232,7 +232,7 @@ def with_shift(plan):
     train, test = wide(plan.main[0], shift=SHIFT)
     lines, near = [], {True: plan.main[0].near.svm, False: plan.main[0].near.svm}
     for wanted in plan.shifted:
-        cells = [scored(FGMClassifier(wanted, fit_intercept=shift), train, test) for shift in (True, False)]
+        cells = [scored(fgm_by_rule(wanted, fit_intercept=shift), train, test) for shift in (True, False)]
         for shift in (True, False):
             near[shift] = with_about(wanted, rivals.l1_svm(fit_intercept=shift), train, near[shift])
             cells.append(scored(rivals.l1_svm(near[shift], fit_intercept=shift), train, test))

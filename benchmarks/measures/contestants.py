@@ -16,7 +16,7 @@ from benchmarks.linear import pickers
 from benchmarks.linear.cuts import columns
 from benchmarks.measures.judge import Model, folds_of, held_out_scores, threshold_for_f1
 from benchmarks.measures.l1_f1 import l1_f1
-from thresher import FGMClassifier
+from benchmarks.rule import fgm_by_rule
 
 ALL = "all"
 CS = (0.1, 1.0, 10.0, 100.0)  # of squared hinge, to choose from
@@ -47,7 +47,7 @@ def model_of(clf):
 
 def by_measure(X, y, ks, loss, name):
     """Ours: the loss is a measure, C by folds as the estimator does it."""
-    fits = {k: quiet(FGMClassifier(k, loss=loss, C="auto", cv=folds_of(y), n_jobs=1), X, y) for k in ks}
+    fits = {k: quiet(fgm_by_rule(k, loss=loss, C="auto", cv=folds_of(y), n_jobs=1), X, y) for k in ks}
     return {k: {name: model_of(clf)} for k, clf in fits.items()}
 
 
@@ -72,7 +72,7 @@ def sceptic(X, y, ks, name):
     """Squared hinge, the default loss; columns are picked anew in every fold."""
 
     def fit(X, y, C, k):
-        return model_of(quiet(FGMClassifier(k, C=C, n_jobs=1), X, y))
+        return model_of(quiet(fgm_by_rule(k, C=C, n_jobs=1), X, y))
 
     return {k: tuned(functools.partial(fit, k=k), X, y, name) for k in ks}
 

@@ -13,8 +13,9 @@ from benchmarks.book import table
 from benchmarks.children import in_child
 from benchmarks.measures import program
 from benchmarks.measures.data import small, two_classes
+from benchmarks.rule import fgm_by_rule
 from benchmarks.timing import interleaved, peak_growth, seconds_of
-from thresher import F1, AveragePrecision, FGMClassifier, RocArea
+from thresher import F1, AveragePrecision, RocArea
 
 SEARCHED, REPEATS = (F1(), RocArea(), AveragePrecision()), 3
 SIZES, QUICK_SIZES, POSITIVE = (10_000, 100_000, 1_000_000), (10_000,), 0.05
@@ -69,8 +70,8 @@ def fit(split, total, number):
     little = small(split)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        FGMClassifier(3, loss="f1", max_time=5.0).fit(little.X, little.y)
-        clf, seconds = FGMClassifier(number, loss="f1", C=total / split.y.size), []
+        fgm_by_rule(3, loss="f1", max_time=5.0).fit(little.X, little.y)
+        clf, seconds = fgm_by_rule(number, loss="f1", C=total / split.y.size), []
         grew = peak_growth(lambda: seconds.append(seconds_of(lambda: clf.fit(split.X, split.y))), pause=0.01)
     turns = clf.selection_.trace.turns
     cuts, gap = max(turn.cuts for turn in turns), turns[-1].inner_gap

@@ -16,7 +16,7 @@ from benchmarks.linear.cuts import columns
 from benchmarks.measures.contestants import ERROR, F1_LOSS, HINGE, L1_SVM, RFE, model_of, quiet
 from benchmarks.measures.data import small, two_classes
 from benchmarks.measures.judge import Model, f1
-from thresher import FGMClassifier
+from benchmarks.rule import fgm_by_rule
 
 SET = "news20_bigram"
 KS, QUICK_KS = (10, 50, 100, 250), (5, 10)
@@ -36,7 +36,7 @@ class Told(NamedTuple):
 
 def by_fgm(split, k, loss, total):
     """FGMClassifier with a loss; ``total`` is C n, None for the default C."""
-    clf = FGMClassifier(k, loss=loss, C=None if total is None else total / split.y.size, n_jobs=1)
+    clf = fgm_by_rule(k, loss=loss, C=None if total is None else total / split.y.size, n_jobs=1)
     return model_of(quiet(clf, split.X, split.y))
 
 

@@ -19,7 +19,8 @@ from benchmarks.linear.cuts import columns
 from benchmarks.measures.contestants import ALL, quiet
 from benchmarks.measures.data import HELD_OUT, many_classes
 from benchmarks.measures.judge import FOLDS, Verdict, folds_of
-from thresher import F1, PRBEP, ErrorRate, FGMClassifier, RecallAtK
+from benchmarks.rule import fgm_by_rule
+from thresher import F1, PRBEP, ErrorRate, RecallAtK
 
 LIMIT = 600  # seconds for all classes
 NUMBERS, QUICK_NUMBERS = (10, 50, 250), (5,)  # features of each class
@@ -54,7 +55,7 @@ def told(split, number, loss, C):
     """The Told of one fit of all classes; C is a number, None for the default, or "auto"."""
     how = {"cv": folds_of(split.y)} if C == "auto" else {}
     begun = time.process_time()
-    clf = quiet(FGMClassifier(number, loss=loss, C=C, per_class=True, **how), split.X, split.y)
+    clf = quiet(fgm_by_rule(number, loss=loss, C=C, per_class=True, **how), split.X, split.y)
     seconds = time.process_time() - begun
     chosen = clf.C_ * split.y.size if C == "auto" else None
     return Told(macro(split, clf.classes_, clf.decision_function(split.X_test)), seconds, chosen)

@@ -13,8 +13,8 @@ import numpy as np
 from benchmarks.book import table
 from benchmarks.children import in_child
 from benchmarks.products.scans import THREADS, product_design, timed
+from benchmarks.rule import fgm_by_rule
 from benchmarks.timing import interleaved
-from thresher import FGMClassifier
 from thresher.data.scan.reducers import TopK
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import ONE_BLAS_THREAD, Workers
@@ -94,7 +94,7 @@ def scanned(data):
 def fits(data):
     """Rows of the table."""
     for name, number, options in FITS:
-        clf = FGMClassifier(number, feature_map="polynomial", **options)
+        clf = fgm_by_rule(number, feature_map="polynomial", **options)
         _, seconds = timed(lambda clf=clf: clf.fit(data.X, data.y))
         steps = clf.selection_.trace.steps
         each = [step.seconds for step in steps if step.kind == "scan"]

@@ -14,8 +14,9 @@ from benchmarks.book import table
 from benchmarks.children import in_child
 from benchmarks.products import genotypes, scans
 from benchmarks.products.made import EACH, made
+from benchmarks.rule import fgm_by_rule
 from benchmarks.timing import peak_growth
-from thresher import FGMClassifier, Polynomial
+from thresher import Polynomial
 from thresher.errors import FewerFeaturesWarning
 
 LIMIT = 600  # seconds for a fit
@@ -66,7 +67,7 @@ def fit(data, number, options):
     """A classifier; that growth alone gives fewer features weights is no surprise."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
-        return FGMClassifier(number, **options).fit(data.X, data.y)
+        return fgm_by_rule(number, **options).fit(data.X, data.y)
 
 
 def fitted(data, number, options):

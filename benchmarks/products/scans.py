@@ -15,8 +15,8 @@ from benchmarks.children import in_child
 from benchmarks.features import features_of
 from benchmarks.products.exhaustive import ordered, search
 from benchmarks.products.made import made
+from benchmarks.rule import fgm_by_rule
 from benchmarks.timing import interleaved
-from thresher import FGMClassifier
 from thresher.data.scan.reducers import TopK
 from thresher.data.scan.scores import Correlation
 from thresher.data.workers import Workers
@@ -60,7 +60,7 @@ def later(data, turns=TURNS):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FewerFeaturesWarning)
         options = {"features_per_turn": 10, "elimination": False, "tol": 1e-12, "max_iter": turns}
-        FGMClassifier(100, feature_map=PRODUCTS, **options).fit(data.X, data.y)
+        fgm_by_rule(100, feature_map=PRODUCTS, **options).fit(data.X, data.y)
     return last["v"], last["taken"]
 
 

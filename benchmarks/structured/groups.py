@@ -20,8 +20,8 @@ from sklearn.linear_model import LogisticRegression
 from benchmarks import alone
 from benchmarks.book import table
 from benchmarks.children import in_child
+from benchmarks.rule import fgm_by_rule
 from benchmarks.timing import peak_growth
-from thresher import FGMClassifier
 
 LIMIT = 150  # seconds for one contestant, with the search for its penalty
 STEPS = 16  # penalties that are tried to find the one with enough groups
@@ -84,10 +84,10 @@ def made(sizes, folder, seed=0):
 
 
 def thresher_fit(data, number, **options):
-    """FGM with its defaults. A small fit before it loads the compiled loops: compiling is counted for no contestant."""
-    FGMClassifier(2, groups=data.of[:200], **options).fit(data.X[:200, :200], data.y[:200])
+    """FGM by rule. A small fit before it loads the compiled loops: compiling is counted for no contestant."""
+    fgm_by_rule(2, groups=data.of[:200], **options).fit(data.X[:200, :200], data.y[:200])
     begun = time.perf_counter()
-    clf = FGMClassifier(number, groups=data.of, **options).fit(data.X, data.y)
+    clf = fgm_by_rule(number, groups=data.of, **options).fit(data.X, data.y)
     seconds, weights = time.perf_counter() - begun, np.zeros(data.of.size)
     weights[clf.selection_.features] = clf.selection_.weights
     return Found(by_length(weights, data.of), weights, float(clf.selection_.intercept), seconds)

@@ -163,6 +163,12 @@ def test_a_block_repeated_for_classes_is_block_diagonal(name):
     np.testing.assert_allclose(repeated.gram(squares[0]), whole.T @ (squares[0][:, None] * whole), atol=1e-10)
 
 
+def test_a_block_without_columns_may_be_repeated():
+    empty = RepeatedBlock(BLOCKS["dense_F_float64"](X[:, :0]), 3)
+    np.testing.assert_array_equal(empty.combine(np.zeros(0)), np.zeros(3 * len(X)))
+    assert empty.correlate(np.ones(3 * len(X))).shape == (0,)
+
+
 def test_statistics_of_blocks_that_no_design_scans_whole(block):
     """Blocks without a loop of their own make some columns dense: the numbers are those of the dense answer."""
     weights = rng.integers(0, 3, X.shape[0]).astype(float)

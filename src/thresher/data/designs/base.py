@@ -381,7 +381,7 @@ class Design(ABC):
         """Raise: rows cannot be indexed, which scikit-learn's splitters do."""
         raise UnsupportedDesignError(
             "rows of a Design cannot be indexed, which scikit-learn's splitters and searches require; hold out samples "
-            "with sample_weight=0, or use FGMClassifier(C='auto', cv=...), which cross-validates inside one fit"
+            "with sample_weight=0, or use FGMClassifier(k, cv=...), which cross-validates inside one fit"
         )
 
     def holds(self, ids: ArrayLike) -> np.ndarray:

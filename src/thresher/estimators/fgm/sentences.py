@@ -49,9 +49,9 @@ def against_the_rule(results: dict[str, Any], best: int, usual: int) -> str:
 
 
 def varied(results: dict[str, Any]) -> list[str]:
-    """The parameters in which candidates of a ``cv_results_`` differ."""
+    """The parameters in which candidates of a ``cv_results_`` differ; all, if they are equal."""
     params = results["params"]
-    return [name for name in params[0] if len({each[name] for each in params}) > 1]
+    return [name for name in params[0] if len({each[name] for each in params}) > 1] or list(params[0])
 
 
 def candidate(params: dict[str, Any]) -> str:
