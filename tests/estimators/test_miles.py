@@ -215,7 +215,7 @@ def test_the_choice_never_uses_instances_of_bags_held_out(monkeypatch):
     scores = fold_scores(clf).reshape(4, 3, 4)
     means = scores.mean(axis=0)
     i, j = sigmas.tolist().index(clf.sigma_), Cs.tolist().index(clf.C_)
-    assert means[i, j] == means.max()
+    assert means[i, j] == np.nanmax(means)
     names = np.unique(bags)
     expected = np.empty((4, 3, 4))
     Z = oracle.on_scale(X, np.ones(len(X)), "std")  # scale and median know the rows of all bags
@@ -229,7 +229,7 @@ def test_the_choice_never_uses_instances_of_bags_held_out(monkeypatch):
                     warnings.simplefilter("ignore", FewerFeaturesWarning)
                     peer = fgm_by_rule(3, C=C, scale=None).fit(S[train], labels[train])
                 expected[fold, s, c] = peer.score(S[test], labels[test])
-    assert np.abs(scores - expected).mean() < 0.03, "models of the choice are rough"
+    assert np.nanmean(np.abs(scores - expected)) < 0.03, "models of the choice are rough"
 
 
 def test_held_out_instances_by_brute_force():

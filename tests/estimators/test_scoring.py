@@ -90,7 +90,7 @@ def test_a_scorer_may_choose_another_C_than_the_measure_that_is_the_loss():
     ],
 )
 def test_wrong_scorers_are_refused_before_anything_is_solved(scoring, message, monkeypatch):
-    monkeypatch.setattr("thresher.estimators.fgm.choice.scores_of_candidates", pytest.fail)
+    monkeypatch.setattr("thresher.estimators.fgm.choice.compared", pytest.fail)
     with pytest.raises(ValueError, match=message):
         fgm_by_rule(3, C="auto", cv=2, scoring=scoring).fit(X, y)
 

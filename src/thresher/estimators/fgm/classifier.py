@@ -47,9 +47,9 @@ class FGMClassifier(ColumnSelector, FGMBase):
         and 10 times that by cross-validation, on columns that all folds gather in the same scans; as None where there
         is no number of features, or nothing to hold out (``by_rule_``).
     cv : int, splitter or iterable of (train, test), default=None
-        Cross-validation folds for "auto"; where nothing is chosen a warning says that it has no effect. An integer: so many, by
-        class and by what rows hold, whatever their order; equal rows are held out together. None: 5, or as many as the
-        smallest class has different rows.
+        Cross-validation folds for "auto"; where nothing is chosen a warning says that it has no effect. An integer:
+        so many, by class and by what rows hold, whatever their order; equal rows are held out together. None: 5, or as
+        many as the smallest class has different rows.
     scoring : str or callable, default=None
         What "auto" is chosen by, as in scikit-learn; where nothing is chosen a warning says that it has no effect.
         None: accuracy, or the measure that is the loss.

@@ -33,19 +33,24 @@ def against_the_rule(results: dict[str, Any], best: int, usual: int) -> str:
 
     ``best`` and ``usual`` are places in ``results``, a ``cv_results_``.
     """
-    means, names = results["mean_test_score"], varied(results)
+    names = varied(results)
     chosen, rule = (candidate({name: results["params"][place][name] for name in names}) for place in (best, usual))
     if best == usual:
         return f": the usual {rule}"
-    if means[best] == means[usual]:
+    scores = np.array([of_fold for key, of_fold in results.items() if key.startswith("split")])
+    both = scores[~np.isnan(scores[:, usual])]  # the usual one may have been left out after some folds
+    differences = both[:, best] - both[:, usual]
+    if not differences.any():
         return f": {chosen}, level with the usual {rule}"
-    scores = (column for key, column in results.items() if key.startswith("split"))
-    differences = np.array([of_fold[best] - of_fold[usual] for of_fold in scores])
     error = ""
     if differences.size > 1:
         spread = differences.std(ddof=1) / differences.size**0.5
         error = f" (standard error of the difference {spread:.4f})"
-    return f": {chosen}; the usual {rule} has {means[usual]:.4f}{error}"
+    behind = differences.mean()
+    some = "fold" if len(both) == 1 else counted(len(both), "fold")
+    where = "" if len(both) == len(scores) else f" on the first {some}"
+    worse = f"{abs(behind):.4f} {'below' if behind >= 0.0 else 'above'} it{where}"
+    return f": {chosen}; the usual {rule} is {worse}{error}"
 
 
 def varied(results: dict[str, Any]) -> list[str]:

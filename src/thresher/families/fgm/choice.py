@@ -106,7 +106,9 @@ def compared(
 
 
 def rounds(folds: int, candidates: int) -> list[tuple[range, int]]:
-    """(folds, candidates left after them), one after the other."""
+    """(folds, candidates left after them), one after the other; all in one if there are few folds."""
+    if folds < HALVED - 1:
+        return [(range(folds), candidates)]
     ends = sorted({math.ceil(share * folds / HALVED) for share in (2, 4, 5)})
     begins = [0, *ends[:-1]]
     keeps = [max(2, -(-candidates // 2**number)) for number in range(1, len(ends) + 1)]
