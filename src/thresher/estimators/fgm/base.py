@@ -299,8 +299,10 @@ class FGMBase(LinearClassifier):
         except ValueError as error:
             if not len(self.path_):
                 raise
+            eliminated = getattr(self, "elimination_", True)
+            every = "" if eliminated else "; with elimination=True (--elimination) the path has every number"
             raise ValueError(
-                f"{error}. For another number fit again with {self.number_parameter} (--features)"
+                f"{error}. For another number fit again with {self.number_parameter} (--features){every}"
             ) from None
         fitted = copy.copy(self)
         setattr(fitted, self.number_parameter, int(number))
