@@ -42,6 +42,7 @@ from thresher.results import Path, Selection, Trace, counted, format_ranges
 from thresher.targets import words
 from thresher.targets.classes import ClassTarget
 
+COMPARED = ("cv_results_", "best_index_", "rule_index_")
 FIT_ANEW = "fit a new estimator or set warm_start=False"
 NUMBER_SHARES = (sys.float_info.min, 1.0)
 CANDIDATE_FACTORS = (1.0, sys.float_info.max)
@@ -290,7 +291,8 @@ class FGMBase(LinearClassifier):
         Returns
         -------
         self
-            A copy of this estimator, fitted with exactly this number of features.
+            A copy of this estimator, fitted with exactly this number of features. It has no ``cv_results_``, which are
+            about the number asked for.
         """
         check_is_fitted(self)
         check.ensure(check.is_integer(number), f"number must be an integer, got {number!r}")
@@ -305,6 +307,9 @@ class FGMBase(LinearClassifier):
                 f"{error}. For another number fit again with {self.number_parameter} (--features){every}"
             ) from None
         fitted = copy.copy(self)
+        if number != getattr(self, self.number_parameter):  # candidates were compared for that one
+            for name in COMPARED:
+                vars(fitted).pop(name, None)
         setattr(fitted, self.number_parameter, int(number))
         fitted.selection_ = selection
         return fitted
@@ -388,8 +393,8 @@ class FGMBase(LinearClassifier):
 
     def _own_facts(self) -> dict[str, Any]:
         chosen = {"C": self.C_, "elimination": getattr(self, "elimination_", None)}
-        by_rule = {"by_rule": getattr(self, "by_rule_", None)}
-        return words.facts_of(self._loss) | chosen | by_rule | {"path": self.path_.numbers}
+        how = {"compared": self._compared or None, "by_rule": getattr(self, "by_rule_", None)}
+        return words.facts_of(self._loss) | chosen | how | {"path": self.path_.numbers}
 
 
 def has_probabilities(estimator: FGMBase) -> bool:
