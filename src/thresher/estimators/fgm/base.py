@@ -33,7 +33,7 @@ from thresher.estimators.shared import (
 )
 from thresher.families.fgm.choice import Candidate
 from thresher.families.fgm.fit import Starts, select
-from thresher.families.fgm.spec import FitPlan, FitSpec
+from thresher.families.fgm.spec import ALL, FitPlan, FitSpec
 from thresher.features.base import Earlier, FeatureMap, Features
 from thresher.features.samples import Base, Restrictions, Samples
 from thresher.optim.named_values import LossOrMeasure
@@ -301,15 +301,16 @@ class FGMBase(LinearClassifier):
         except ValueError as error:
             if not len(self.path_):
                 raise
-            eliminated = getattr(self, "elimination_", True)
-            every = "" if eliminated else "; with elimination=True (--elimination) the path has every number"
+            wanted = getattr(self, self.number_parameter)
+            grown = wanted not in (None, ALL) and getattr(self, "elimination_", True) is False
+            every = "; with elimination=True (--elimination) the path has every number" if grown else ""
             raise ValueError(
                 f"{error}. For another number fit again with {self.number_parameter} (--features){every}"
             ) from None
         fitted = copy.copy(self)
         if number != getattr(self, self.number_parameter):  # candidates were compared for that one
             for name in COMPARED:
-                vars(fitted).pop(name, None)
+                fitted.__dict__.pop(name, None)
         setattr(fitted, self.number_parameter, int(number))
         fitted.selection_ = selection
         return fitted
