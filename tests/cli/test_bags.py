@@ -7,6 +7,7 @@ import pytest
 import thresher
 from tests.cli.test_commands import as_json, in_child, thresh
 from tests.estimators.test_miles import made_bags
+from tests.rule import miles_by_rule
 from thresher.errors import InvalidDataError
 from thresher.io import read
 
@@ -23,13 +24,13 @@ def folder(tmp_path_factory):
     frame.assign(image=NAMED, label=Y).to_csv(folder / "table.csv", index=False)
     frame.assign(image=NAMED).to_parquet(folder / "new.parquet")
     frame[::-1].assign(extra=1.0, image=NAMED[::-1], label=Y[::-1]).to_csv(folder / "reversed.csv", index=False)
-    thresh("select", "data.npz", "--bag-column", "bag", "-k", 3, "-o", "m.json", folder=folder)
-    thresh("select", "table.csv", "--bag-column", "image", "-k", 3, "-o", "t.json", folder=folder)
+    thresh("select", "data.npz", "--bag-column", "bag", "-k", 3, "--C", "rule", "-o", "m.json", folder=folder)
+    thresh("select", "table.csv", "--bag-column", "image", "-k", 3, "--C", "rule", "-o", "t.json", folder=folder)
     return folder
 
 
 def fitted(**options):
-    return thresher.MILESClassifier(3, **options).fit(X, Y, bags=BAGS)
+    return miles_by_rule(3, **options).fit(X, Y, bags=BAGS)
 
 
 def test_the_model_is_that_of_the_estimator(folder):
@@ -92,7 +93,7 @@ def test_inspect_shows_prototypes_by_weight(folder):
 
 
 def test_options_reach_the_estimator(folder):
-    options = ("--sigma", "search", "--C", "auto", "--loss", "logistic", "--scale", "max", "--balanced", "-k", 2)
+    options = ("--sigma", "search", "--loss", "logistic", "--scale", "max", "--balanced", "-k", 2)
     shown = thresh("select", "data.npz", "--bag-column", "bag", *options, "-o", "o.json", folder=folder).stdout
     clf = thresher.load(folder / "o.json")
     named = {"sigma": "search", "C": "auto", "loss": "logistic", "scale": "max", "class_weight": "balanced"}
@@ -104,9 +105,8 @@ def test_options_reach_the_estimator(folder):
 
 
 def test_the_path_is_scored_on_bags(folder):
-    told = as_json(
-        "select", "table.csv", "--bag-column", "image", "-k", 3, "-o", "p.json", "--test", "reversed.csv", folder=folder
-    )
+    options = ("--bag-column", "image", "-k", 3, "--C", "rule", "-o", "p.json", "--test", "reversed.csv")
+    told = as_json("select", "table.csv", *options, folder=folder)
     clf = fitted()
     expected = [clf.at(int(number)).score(X, Y, bags=BAGS) for number in clf.path_.numbers]
     np.testing.assert_allclose(told["path_accuracies"], expected)

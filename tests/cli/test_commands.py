@@ -108,13 +108,33 @@ def test_select_finds_what_the_estimator_does(folder, made):
     assert report["interrupted"] is False
     loaded = thresher.load(folder / "a.json")
     assert np.array_equal(loaded.decision_function(table.X), clf.decision_function(table.X))
-    assert loaded.C is None  # the loss's own
-    assert loaded.C_ == report["C"] == 1.0
+    assert (loaded.C_, loaded.elimination_) == (clf.C_, clf.elimination_) == (report["C"], report["elimination"])
 
 
-def test_growth_alone_selects_without_elimination(folder):
-    thresh("select", "train.svm", "-k", 5, "--no-elimination", "-o", "alone.json", folder=folder)
-    assert thresher.load(folder / "alone.json").elimination is False
+@pytest.mark.parametrize(
+    ("options", "C", "elimination", "chosen"),
+    [
+        ((), "auto", "auto", 8),
+        (("--C", "auto", "--no-elimination"), "auto", False, 4),
+        (("--elimination",), "auto", True, 4),
+        (("--C", 0.5), 0.5, "auto", 2),
+        (("--C", 0.5, "--elimination"), 0.5, True, 0),
+        (("--C", "rule"), None, None, 0),
+        (("--C", "rule", "--no-elimination"), None, False, 0),
+    ],
+)
+def test_what_is_not_given_is_chosen(folder, options, C, elimination, chosen):
+    thresh("select", "train.svm", "-k", 5, *options, "-o", "chosen.json", folder=folder)
+    clf = thresher.load(folder / "chosen.json")
+    assert (clf.C, clf.elimination) == (C, elimination)
+    assert len(getattr(clf, "cv_results_", {"params": []})["params"]) == chosen
+
+
+def test_without_a_number_of_features_nothing_is_chosen(folder):
+    shown = thresh("select", "train.svm", "--tol", 0.1, "-o", "grown.json", folder=folder).stdout
+    assert "cross-validation" not in shown
+    shown = thresh("inspect", "grown.json", folder=folder).stdout
+    assert "C = 1, no elimination by rule: without a number of features nothing is compared" in " ".join(shown.split())
 
 
 @pytest.mark.parametrize(
@@ -127,7 +147,7 @@ def test_growth_alone_selects_without_elimination(folder):
     ],
 )
 def test_every_kind_of_file_gives_the_same_features_and_accuracy(folder, made, train, test, options):
-    report = as_json("select", train, "-k", 5, "-o", "b.json", "--test", test, *options, folder=folder)
+    report = as_json("select", train, "-k", 5, "--elimination", "-o", "b.json", "--test", test, *options, folder=folder)
     assert sorted(each["column"] for each in report["features"]) == made.relevant.tolist()
     assert report["path_numbers"][:10] == list(range(1, 11))
     scored = as_json("predict", "b.json", test, folder=folder)

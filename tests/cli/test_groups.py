@@ -7,6 +7,7 @@ import pytest
 import thresher
 from tests.cli.test_commands import as_json, thresh
 from tests.problems import problem
+from tests.rule import fgm_by_rule
 
 X, Y, _ = problem(80, 12, 4)
 COLUMNS = [f"c{j}" for j in range(12)]
@@ -27,11 +28,11 @@ def folder(tmp_path_factory):
 
 
 def test_groups_of_a_table(folder):
-    options = ("-k", 2, "--groups", "groups.csv", "-o", "m.json")
+    options = ("-k", 2, "--groups", "groups.csv", "--C", "rule", "-o", "m.json")
     shown = thresh("select", "table.csv", *options, "--test", "table.csv", folder=folder).stdout
     clf = thresher.load(folder / "m.json")
     lists = {f"pathway {g}": [j for j in range(12) if j // 3 == g or (g == 3 and j == 0)] for g in range(4)}
-    expected = thresher.FGMClassifier(2, groups=lists).fit(X, Y).selection_
+    expected = fgm_by_rule(2, groups=lists).fit(X, Y).selection_
     assert clf.selection_.groups.tolist() == expected.groups.tolist()
     assert f"2 groups: {', '.join(expected.groups)}\n" in shown
     assert "stop reason: 2 groups selected, as requested" in shown

@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def selected(folder):
     """What select prints for model.json."""
-    return thresh("select", "cells.csv", "-k", 3, "-o", "model.json", folder=folder).stdout
+    return thresh("select", "cells.csv", "-k", 3, "--C", "rule", "-o", "model.json", folder=folder).stdout
 
 
 # ------------------------------------------------------------------------------------------------- importance
@@ -102,14 +102,19 @@ def test_the_proof_for_each_class(folder):
 
 
 def test_a_score_that_was_chosen_by_is_said_to_be_no_estimate(folder):
-    """With C="auto", and for a grid; not for models that were not chosen."""
-    thresh("select", "cells.csv", "-k", 2, "--C", "auto", "-o", "auto.json", folder=folder)
+    """Of C and elimination, and for a grid; not for models that were not chosen."""
+    thresh("select", "cells.csv", "-k", 2, "-o", "auto.json", folder=folder)
     thresh("grid", "cells.svm", "--betas", 2, "--alphas", 3, "--cv", 2, "-o", "grid.json", folder=folder)
     shown = thresh("inspect", "auto.json", folder=folder).stdout
     score = thresher.load(folder / "auto.json").cv_results_["mean_test_score"].max()
     shown = " ".join(shown.split())
     assert f"cross-validation: accuracy {score:.4f}, the best of 8 combinations of C and elimination" in shown
     assert "not an estimate for new data" in shown
+    report = as_json("inspect", "auto.json", folder=folder)
+    assert report["compared"].startswith(
+        f"accuracy {score:.4f}, the best of 8 combinations of C and elimination by 5 f"
+    )
+    assert report["by_rule"] is None
     shown = thresh("inspect", "grid.json", folder=folder).stdout
     grid = thresher.load(folder / "grid.json")
     n_points = grid.path_.n_features.size

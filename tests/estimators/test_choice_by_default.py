@@ -174,6 +174,16 @@ def test_there_are_as_many_folds_as_the_smallest_class_allows(count):
     assert len(fold_scores(clf)) == min(count, 5)
 
 
+def test_other_numbers_have_not_been_compared():
+    clf = FGMClassifier(4, elimination=True).fit(X, Y)
+    assert "cross-validation" in str(clf.at(4).describe())
+    assert "cross-validation" not in str(clf.at(3).describe())
+    assert "Chosen" not in clf.at(3).proof()
+    assert clf.at(3).C_ == clf.C_
+    with pytest.raises(ValueError, match=r"with elimination=True .* the path has every number"):
+        FGMClassifier(4, elimination=False).fit(X, Y).at(7)
+
+
 def test_a_warm_fit_chooses_again():
     clf = FGMClassifier(3, warm_start=True).fit(X, Y)
     clf.set_params(n_features_to_select=6).fit(X, Y)

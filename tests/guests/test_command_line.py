@@ -71,8 +71,8 @@ DATA = ("train.npy", "--labels", "train.txt")
 @pytest.mark.parametrize("guest", GUESTS)
 def test_guests_go_through_select_predict_and_inspect(guest, folder):
     option, path, parameters = GUESTS[guest]
-    report = as_json("select", *DATA, "-k", 2, option, path, "--test", "train.npy", "--test-labels", "train.txt",
-                     folder=folder)  # fmt: skip
+    scored = ("--test", "train.npy", "--test-labels", "train.txt")
+    report = as_json("select", *DATA, "-k", 2, "--C", "rule", option, path, *scored, folder=folder)
     clf = fgm_by_rule(2, **parameters).fit(X, Y)
     loaded = thresher.load(folder / "model.json")
     np.testing.assert_array_equal(loaded.decision_function(X), clf.decision_function(X))

@@ -41,6 +41,18 @@ def test_scores_may_be_unknown(tmp_path):
     assert results["rank_test_score"][1] == 4
 
 
+@pytest.mark.parametrize("name", ["best_index_", "rule_index_"])
+@pytest.mark.parametrize("place", [-1, 4, 1.0, None, "0"])
+def test_places_are_those_of_candidates(name, place, tmp_path):
+    path, document, _ = saved(tmp_path, "auto")
+    assert document["fitted"][name] in range(4)
+    write(path, document | {"fitted": document["fitted"] | {name: place}})
+    if place is None:  # as in files of earlier versions
+        assert "values of C by" in thresher.load(path).proof()
+    else:
+        refused(path, f"{name} is .*, not an integer in the allowed range")
+
+
 @pytest.mark.parametrize(("parts", "why"), [
     ({"axes": []}, "the axes of cv_results_ must be objects"),
     ({"axes": {"C": [1.0]}}, "the axes of cv_results_ must be objects"),
@@ -62,7 +74,8 @@ def test_what_is_wrong_is_said(parts, why, tmp_path):
 
 def test_results_are_a_part_that_may_be_missing(tmp_path):
     path, document, _ = saved(tmp_path, "auto")
-    del document["fitted"]["cv_results_"]
+    for name in ("cv_results_", "best_index_", "rule_index_"):
+        del document["fitted"][name]
     write(path, document)
     assert not hasattr(thresher.load(path), "cv_results_")
     path, _, _ = saved(tmp_path, "two")

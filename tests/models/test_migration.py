@@ -76,6 +76,18 @@ def test_overshoot_is_elimination_and_n_candidates(file, given, expected, tmp_pa
     assert not {"overshoot", "support", "features", "inner_tol"} & set(clf.get_params())
 
 
+def test_what_earlier_files_lack_is_not_chosen_now(tmp_path):
+    """By their defaults C followed the rule, and there was elimination: refits do the same."""
+    document = json.loads((HERE / "v2_two.json").read_text(encoding="utf-8"))
+    del document["parameters"]["C"]
+    damage.write(tmp_path / "model.json", document)
+    clf = thresher.load(tmp_path / "model.json")
+    assert (clf.C, clf.elimination) == (None, True)
+    assert clf.describe().score == ""
+    earlier = thresher.load(HERE / "v2_words.json")  # C was chosen, and what the usual one was is not in the file
+    assert "the best of 5 values of C by 3 folds. It was chosen by" in earlier.describe().score.replace("\n", " ")
+
+
 @pytest.mark.parametrize(("support", "per_class"), [("shared", False), ("per_class", True)])
 def test_support_is_per_class(support, per_class, tmp_path):
     assert thresher.load(changed(tmp_path / "model.json", "v2_three", support=support)).per_class is per_class

@@ -43,7 +43,7 @@ from thresher.estimators.shared import (
 )
 from thresher.families.fgm.choice import Candidate
 from thresher.families.fgm.fit import Starts, select
-from thresher.families.fgm.spec import FitPlan, FitSpec
+from thresher.families.fgm.spec import ALL, FitPlan, FitSpec
 from thresher.features.base import Earlier, FeatureMap, Features
 from thresher.features.instances.bags import grouped
 from thresher.features.samples import Base, Restrictions, Samples
@@ -53,6 +53,7 @@ from thresher.results import Path, Selection, Trace, counted, format_ranges
 from thresher.targets import words
 from thresher.targets.classes import ClassTarget
 
+COMPARED = ("cv_results_", "best_index_", "rule_index_")
 FIT_ANEW = "fit a new estimator or set warm_start=False"
 NUMBER_SHARES = (sys.float_info.min, 1.0)
 CANDIDATE_FACTORS = (1.0, sys.float_info.max)
@@ -317,7 +318,8 @@ class FGMBase(LinearClassifier):
         Returns
         -------
         self
-            A copy of this estimator, fitted with exactly this number of features.
+            A copy of this estimator, fitted with exactly this number of features. It has no ``cv_results_``, which are
+            about the number asked for.
         """
         check_is_fitted(self)
         check.ensure(check.is_integer(number), f"number must be an integer, got {number!r}")
@@ -326,10 +328,16 @@ class FGMBase(LinearClassifier):
         except ValueError as error:
             if not len(self.path_):
                 raise
+            wanted = getattr(self, self.number_parameter)
+            grown = wanted not in (None, ALL) and getattr(self, "elimination_", True) is False
+            every = "; with elimination=True (--elimination) the path has every number" if grown else ""
             raise ValueError(
-                f"{error}. For another number fit again with {self.number_parameter} (--features)"
+                f"{error}. For another number fit again with {self.number_parameter} (--features){every}"
             ) from None
         fitted = copy.copy(self)
+        if number != getattr(self, self.number_parameter):  # candidates were compared for that one
+            for name in COMPARED:
+                fitted.__dict__.pop(name, None)
         setattr(fitted, self.number_parameter, int(number))
         fitted.selection_ = selection
         return fitted
@@ -413,8 +421,8 @@ class FGMBase(LinearClassifier):
 
     def _own_facts(self) -> dict[str, Any]:
         chosen = {"C": self.C_, "elimination": getattr(self, "elimination_", None)}
-        by_rule = {"by_rule": getattr(self, "by_rule_", None)}
-        return words.facts_of(self._loss) | chosen | by_rule | {"path": self.path_.numbers}
+        how = {"compared": self._compared or None, "by_rule": getattr(self, "by_rule_", None)}
+        return words.facts_of(self._loss) | chosen | how | {"path": self.path_.numbers}
 
 
 def has_probabilities(estimator: FGMBase) -> bool:

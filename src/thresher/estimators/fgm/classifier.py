@@ -80,7 +80,8 @@ class FGMClassifier(ColumnSelector, FGMBase):
     max_iter : int, default=100
         Maximum number of turns.
     max_time : float, default=None
-        Time limit in seconds, after which the model found so far is returned. At least one turn is run.
+        Time limit in seconds, after which the model found so far is returned. At least one turn is run; half of the
+        time is for what is chosen.
     scale : {"auto", "std", "max", "unit", None}, default="auto"
         How features are scaled: to standard deviation 1 (with an intercept also centred), magnitude 1 or norm 1.
         "auto": None for data with under 30 % non-zero entries, "max" if more than a fifth of the columns are zero in

@@ -355,7 +355,7 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
             "stop_reason": selection.stop_reason,
             "scale": selection.scale,
             "certificate": bounds,
-            "proof": None if certificate is None else self.proof(),
+            "proof": None if certificate is None else self._proof(),
             "passes": selection.trace.passes,
             **self._own_facts(),
         }
