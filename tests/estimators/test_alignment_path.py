@@ -349,8 +349,8 @@ def test_bad_parameters_are_named(options, message):
 
 def test_too_few_features_asked_for():
     same = np.outer(np.where(y == "far", 1.0, -1.0), np.ones(30))
+    folds = StratifiedKFold(3)
     with pytest.raises(ValueError, match="no point of the path has between 1 and 2 features"):
-        folds = StratifiedKFold(3)
         AlignmentPathClassifier(path=KernelPath(step=0.1, lambda2=0.1), cv=folds, max_features=2).fit(same, y)
 
 

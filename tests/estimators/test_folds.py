@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+import sklearn
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, cross_validate
 
 from tests.problems import content_of, fold_scores, folds_of, many_classes, problem
 from thresher import AlignmentPathClassifier, FGMClassifier, MILESClassifier, SparseSVCPath
@@ -215,3 +216,17 @@ def test_groups_that_mean_nothing_are_refused_or_told():
         FGMClassifier(3).fit(X, y, groups=y)
     with pytest.warns(UserWarning, match="groups has no effect, since cv lists the folds"):
         clf.set_params(cv=folds_of(2, X, y)).fit(X, y, groups=y)
+
+
+def test_groups_are_routed_where_they_are_asked_for():
+    """By default to the splitter outside alone."""
+    groups = RNG.integers(0, 12, 90)
+    clf = FGMClassifier(3, C="auto", elimination=False, cv=2)
+    with sklearn.config_context(enable_metadata_routing=True):
+        how = {"cv": GroupKFold(2), "params": {"groups": groups}, "return_estimator": True}
+        apart = cross_validate(clone(clf), X, y, **how)["estimator"]
+        together = cross_validate(clone(clf).set_fit_request(groups=True), X, y, **how)["estimator"]
+    train, _ = next(GroupKFold(2).split(X, y, groups))
+    for fitted, given in ((apart[0], None), (together[0], groups[train])):
+        expected = clone(clf).fit(X[train], y[train], groups=given)
+        np.testing.assert_array_equal(fold_scores(fitted), fold_scores(expected))
