@@ -12,7 +12,7 @@ from thresher import AlignmentPathClassifier, FGMClassifier, MILESClassifier, Sp
 from thresher.data.input import digests
 from thresher.errors import InvalidDataError
 from thresher.estimators.fgm.base import FGMBase
-from thresher.estimators.shared.folds import held_out_parts, most_folds
+from thresher.estimators.shared.folds import _cut, held_out_parts, most_folds
 
 X, y, _ = problem(90, 40, 8)
 Z, CODES, _, _ = many_classes(97, 12, classes=4, seed=3)
@@ -68,6 +68,14 @@ def test_equal_rows_of_a_class_are_in_one_fold():
     for label in (0, 1):
         for row in np.unique(rows[labels == label]):
             assert np.unique(folds[(rows == row) & (labels == label)]).size == 1
+
+
+def test_a_class_is_cut_by_the_middles_of_its_rows():
+    """The last may have hardly any weight; where one row would take two folds, by number."""
+    assert _cut(np.array([1.0, 1.0, 1.0, 1.0, 1e-300]), 2).tolist() == [0, 0, 1, 1, 1]
+    assert _cut(np.array([3.0, 1.0, 1.0, 1.0]), 2).tolist() == [0, 1, 1, 1]
+    assert _cut(np.array([9.0, 1.0, 1.0, 1.0]), 3).tolist() == [0, 1, 1, 2]
+    assert _cut(np.ones(4) / 3, 4).tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("heavy", [1e3, 1e12, 1e300])
