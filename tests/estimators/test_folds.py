@@ -2,16 +2,17 @@
 
 import numpy as np
 import pytest
+import sklearn
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
+from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, cross_validate
 
 from tests.problems import content_of, fold_scores, folds_of, many_classes, problem
 from thresher import AlignmentPathClassifier, FGMClassifier, MILESClassifier, SparseSVCPath
 from thresher.data.input import digests
 from thresher.errors import InvalidDataError
 from thresher.estimators.fgm.base import FGMBase
-from thresher.estimators.shared.folds import held_out_parts, most_folds
+from thresher.estimators.shared.folds import _cut, held_out_parts, most_folds
 
 X, y, _ = problem(90, 40, 8)
 Z, CODES, _, _ = many_classes(97, 12, classes=4, seed=3)
@@ -67,6 +68,14 @@ def test_equal_rows_of_a_class_are_in_one_fold():
     for label in (0, 1):
         for row in np.unique(rows[labels == label]):
             assert np.unique(folds[(rows == row) & (labels == label)]).size == 1
+
+
+def test_a_class_is_cut_by_the_middles_of_its_rows():
+    """The last may have hardly any weight; where one row would take two folds, by number."""
+    assert _cut(np.array([1.0, 1.0, 1.0, 1.0, 1e-300]), 2).tolist() == [0, 0, 1, 1, 1]
+    assert _cut(np.array([3.0, 1.0, 1.0, 1.0]), 2).tolist() == [0, 1, 1, 1]
+    assert _cut(np.array([9.0, 1.0, 1.0, 1.0]), 3).tolist() == [0, 1, 1, 2]
+    assert _cut(np.ones(4) / 3, 4).tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("heavy", [1e3, 1e12, 1e300])
@@ -215,3 +224,17 @@ def test_groups_that_mean_nothing_are_refused_or_told():
         FGMClassifier(3).fit(X, y, groups=y)
     with pytest.warns(UserWarning, match="groups has no effect, since cv lists the folds"):
         clf.set_params(cv=folds_of(2, X, y)).fit(X, y, groups=y)
+
+
+def test_groups_are_routed_where_they_are_asked_for():
+    """By default to the splitter outside alone."""
+    groups = RNG.integers(0, 12, 90)
+    clf = FGMClassifier(3, C="auto", elimination=False, cv=2)
+    with sklearn.config_context(enable_metadata_routing=True):
+        how = {"cv": GroupKFold(2), "params": {"groups": groups}, "return_estimator": True}
+        apart = cross_validate(clone(clf), X, y, **how)["estimator"]
+        together = cross_validate(clone(clf).set_fit_request(groups=True), X, y, **how)["estimator"]
+    train, _ = next(GroupKFold(2).split(X, y, groups))
+    for fitted, given in ((apart[0], None), (together[0], groups[train])):
+        expected = clone(clf).fit(X[train], y[train], groups=given)
+        np.testing.assert_array_equal(fold_scores(fitted), fold_scores(expected))

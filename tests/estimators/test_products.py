@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import thresher
 from tests.laws.designs import MappedDesign
 from tests.oracles import products as oracle
-from tests.problems import fold_scores, many_classes
+from tests.problems import fold_scores, folds_of, many_classes
 from tests.rule import fgm_by_rule
 from thresher import FewerFeaturesWarning, FGMClassifier, InvalidDataError, Polynomial
 from thresher.data.blocks.scaled import Scaling
@@ -116,8 +116,9 @@ def test_the_parameters_of_the_kernel(polynomial, form):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csc_array])
 def test_choice_of_C_is_as_on_the_matrix_written_out(form):
     M = oracle.written_out(Polynomial(), scaled(FEW, "max"), FEW)
-    short = fgm_by_rule(4, feature_map="polynomial", scale="max", C="auto", cv=3).fit(form(FEW), y_few)
-    long = fgm_by_rule(4, scale=None, C="auto", cv=3).fit(M, y_few)
+    folds = folds_of(3, FEW, y_few)  # those of M are others
+    short = fgm_by_rule(4, feature_map="polynomial", scale="max", C="auto", cv=folds).fit(form(FEW), y_few)
+    long = fgm_by_rule(4, scale=None, C="auto", cv=folds).fit(M, y_few)
     assert short.C_ == long.C_
     np.testing.assert_array_equal(fold_scores(short), fold_scores(long))
     assert_as_written_out(short, long, FEW, M)

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -153,6 +153,7 @@ class FGMClassifier(ColumnSelector, FGMBase):
     array([ 539,  615, 1021, 1272, 1697])
     """
 
+    __metadata_request__fit: ClassVar = {"groups": False}  # a splitter outside may get them, unless asked for here, too
     _checks = FGMBase._checks | {
         "n_features_to_select": check.either({None: None, ALL: ALL}, as_number_or_all),
         "choose_rows": check.either({None: None, "auto": "auto"}, functools.partial(check.as_integer, least=10)),
@@ -192,7 +193,8 @@ class FGMClassifier(ColumnSelector, FGMBase):
         groups : array-like of shape (n_samples,), default=None
             Samples that belong together, such as those of a patient: the same number or string for each of them. They
             are held out together where C or elimination is chosen, and a splitter given as ``cv`` gets them. Not to be
-            confused with the parameter ``groups``, which is about columns.
+            confused with the parameter ``groups``, which is about columns. Metadata routing hands them over after
+            ``set_fit_request(groups=True)``.
 
         Returns
         -------

@@ -51,9 +51,9 @@ def held_out_parts(
         pairs = [(np.arange(codes.size)[train], np.arange(codes.size)[test]) for train, test in cv]
     else:
         count = None if cv is None else as_integer("cv", cv, least=2)
-        tests = [rows[test] for test in Dealt.of(rows, codes, weights, content, groups).tests(count)]
-        pairs = [(np.setdiff1d(rows, test), test) for test in tests]
-    folds = [_test_part(fold, *pair, rows, codes) for fold, pair in enumerate(pairs)]
+        dealt = Dealt.of(rows, codes, weights, content, groups).folds(count)
+        pairs = [(rows[dealt != fold], rows[dealt == fold]) for fold in range(int(dealt.max()) + 1)]
+    folds = [_test_part(fold, *pair, weights > 0, codes) for fold, pair in enumerate(pairs)]
     ensure(folds, "cv yields no folds: it is empty or exhausted; pass an integer, a splitter or a list")
     return folds
 
@@ -78,14 +78,18 @@ def sampled(number: int, codes: np.ndarray, weights: np.ndarray, content: Conten
     return rows[Dealt.of(rows, codes, weights, content, None).first(number)]
 
 
-def _test_part(fold, train, test, rows, codes):
-    train, test = np.intersect1d(train, rows), np.intersect1d(test, rows)
-    ensure(test.size, f"fold {fold} of cv has no test sample with a weight above zero")
-    if not np.array_equal(np.union1d(train, test), rows) or np.intersect1d(train, test).size:
+def _test_part(fold: int, train: np.ndarray, test: np.ndarray, counts: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """The test samples of a fold among those that count, ascending; ValueError if the fold is of no use."""
+    trained, tested = np.zeros(codes.size, dtype=bool), np.zeros(codes.size, dtype=bool)
+    trained[train] = tested[test] = True
+    trained, tested = trained & counts, tested & counts
+    ensure(tested.any(), f"fold {fold} of cv has no test sample with a weight above zero")
+    if not np.array_equal(trained, counts & ~tested):
         raise ValueError(f"fold {fold} of cv must split all samples into a training set and a test set")
-    if np.unique(codes[train]).size < np.unique(codes[rows]).size:
+    there, known = (np.bincount(codes[some], minlength=codes.max() + 1) > 0 for some in (counts, trained))
+    if np.any(there & ~known):
         raise ValueError(f"the training set of fold {fold} of cv is missing a class: use other folds")
-    return test
+    return np.flatnonzero(tested)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +110,9 @@ class Dealt:
         cls, rows: np.ndarray, codes: np.ndarray, weights: np.ndarray, content: Content, groups: np.ndarray | None
     ) -> "Dealt":
         """Some samples, as in ``held_out_parts``."""
-        own = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
+        own = None if groups is None else _numbered(groups[rows])
         scaled = np.ldexp(weights[rows], -np.frexp(weights.max())[1])  # exact, and their sum does not overflow
-        return cls(np.unique(codes[rows], return_inverse=True)[1], scaled, mixed(content.digests[rows]), own)
+        return cls(_numbered(codes[rows]), scaled, mixed(content.digests[rows]), own)
 
     @cached_property
     def _order(self) -> np.ndarray:
@@ -134,8 +138,8 @@ class Dealt:
             return int(np.bincount(self._classes).min())
         return int(np.count_nonzero(self._shares_of_groups, axis=0).min())
 
-    def tests(self, count: int | None) -> list[np.ndarray]:
-        """The samples that each of ``count`` folds holds out; None: FOLDS, or as many as there can be."""
+    def folds(self, count: int | None) -> np.ndarray:
+        """Which of ``count`` folds holds each sample out; None: FOLDS, or as many as there can be."""
         most, what = self.most, "different samples" if self.groups is None else "groups of samples"
         if count is None:
             ensure(most > 1, f"nothing can be held out: a class has only {most} {what}, and two folds need two of each")
@@ -145,8 +149,7 @@ class Dealt:
                 f"cv={count} cannot be greater than the number of {what} in each class, but the smallest has {most}: "
                 "use fewer folds"
             )
-        folds = self._folds_of_samples(count) if self.groups is None else self._folds_of_groups(count)[self.groups]
-        return [np.flatnonzero(folds == fold) for fold in range(count)]
+        return self._folds_of_samples(count) if self.groups is None else self._folds_of_groups(count)[self.groups]
 
     def first(self, number: int) -> np.ndarray:
         """The first samples of each class, in the order of digests, about ``number`` different ones; sorted."""
@@ -197,13 +200,19 @@ class Dealt:
         return out
 
 
+def _numbered(values: np.ndarray) -> np.ndarray:
+    """Integers from 0, as new ones without gaps, in the same order."""
+    return (np.cumsum(np.bincount(values) > 0) - 1)[values]
+
+
 def _cut(weights: np.ndarray, count: int) -> np.ndarray:
     """The fold of each different sample of a class, by the place of its middle on the line of their weights.
 
     Where that leaves a fold empty, since few samples have most of the weight, by number.
     """
     ends = np.cumsum(weights)
-    folds = np.floor(count * ((ends - 0.5 * weights) / ends[-1]) + NUDGE).astype(np.int64)
-    if np.unique(folds).size < count:
+    middles = (ends - 0.5 * weights) / ends[-1]
+    folds = np.minimum(np.floor(count * middles + NUDGE), count - 1).astype(np.int64)
+    if not np.bincount(folds, minlength=count).all():
         folds = (2 * np.arange(weights.size) + 1) * count // (2 * weights.size)
     return folds
