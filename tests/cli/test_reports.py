@@ -108,11 +108,11 @@ def test_a_score_that_was_chosen_by_is_said_to_be_no_estimate(folder):
     shown = thresh("inspect", "auto.json", folder=folder).stdout
     score = thresher.load(folder / "auto.json").cv_results_["mean_test_score"].max()
     shown = " ".join(shown.split())
-    assert f"cross-validation: accuracy {score:.4f}, the best of 8 combinations of C and elimination" in shown
+    assert f"cross-validation: accuracy {score:.4f}, the best of 7 combinations of C and elimination" in shown
     assert "not an estimate for new data" in shown
     report = as_json("inspect", "auto.json", folder=folder)
     assert report["compared"].startswith(
-        f"accuracy {score:.4f}, the best of 8 combinations of C and elimination by 5 f"
+        f"accuracy {score:.4f}, the best of 7 combinations of C and elimination by 5 f"
     )
     assert report["by_rule"] is None
     shown = thresh("inspect", "grid.json", folder=folder).stdout

@@ -9,7 +9,7 @@ import thresher
 from tests.problems import fold_scores, many_classes, problem
 from tests.rule import BY_RULE, fgm_by_rule
 from thresher import FGMClassifier, MILESClassifier, Polynomial, Tree
-from thresher.estimators.fgm.base import CS
+from thresher.estimators.fgm.choice import CS
 from thresher.estimators.fgm.sentences import against_the_rule
 from thresher.estimators.shared import cv_results
 

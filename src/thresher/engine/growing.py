@@ -19,7 +19,6 @@ from thresher.optim.problems.margins import Problem
 from thresher.optim.solvers.solution import out_of_time
 from thresher.results import Stop, StopReason, Trace, reached_text, relative
 
-FINAL_TOL = 1e-15  # of the objective: inner accuracy of the model that is returned under inner_tol="auto"
 COARSE_TOL = 3e-3  # of the objective without units: inner accuracy for large blocks if elimination follows
 COMPARED_TOL = 1e-2  # ... of models that are compared only, where the loss is a maximum over cuts
 LARGE_BLOCK = 1 << 20  # entries above which the columns taken are a large block
@@ -265,7 +264,7 @@ class GrowingModel(ABC):
         scale = max(min(taken.solution.objective, self.at_zero), NOTHING * self.at_zero)
         if plan.inner_tol is not None:
             return plan.inner_tol * scale
-        tol = (FINAL_TOL if final else self.default_tol) * scale
+        tol = (plan.final_tol if final else self.default_tol) * scale
         if self.is_rough(taken):
             tol = (COMPARED_TOL if plan.rough and accuracy > 0.0 else COARSE_TOL) * self.at_zero
         # below the gap that growth is to reach

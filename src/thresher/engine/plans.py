@@ -11,6 +11,8 @@ from thresher.optim.penalties.norms import GroupSum, KSupport, Penalty
 
 PenaltyRule = Callable[[WorkingSet, int], Penalty]
 
+FINAL_TOL = 1e-15  # of the objective: inner accuracy of the model that is returned under inner_tol="auto"
+
 
 def k_support(taken: WorkingSet, budget: int) -> Penalty:
     """The k-support norm of the units taken: the converged problem with this budget."""
@@ -34,8 +36,8 @@ class Plan:
 
     ``wanted`` units (None: until ``tol``) out of ``units``; ``budget`` is that of the penalty and the number of units
     per turn, ``forced`` units do not count; those in ``exclude`` are never taken. ``penalty(taken, budget)`` is that of
-    the problem. ``rough`` solves to a coarse tolerance only. ``reach`` is the number of units to gather for
-    thresh(), None where the grown model is the result.
+    the problem. ``rough`` solves to a coarse tolerance only, ``final_tol`` is that of the model that is returned.
+    ``reach`` is the number of units to gather for thresh(), None where the grown model is the result.
     """
 
     units: Units
@@ -49,6 +51,7 @@ class Plan:
     exclude: tuple[int, ...] = ()
     penalty: PenaltyRule = k_support
     rough: bool = False
+    final_tol: float = FINAL_TOL
     reach: int | None = None
 
 

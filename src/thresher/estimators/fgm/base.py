@@ -16,12 +16,12 @@ from thresher.data.input.validation import count_columns
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
 from thresher.errors import FewerFeaturesWarning, brief, warn
 from thresher.estimators.fgm.choice import (
-    CS,
     LATE,
     NO_NUMBER,
     PLACE,
     Choice,
     Ground,
+    candidates_of,
     choose,
     folds_of,
     rows_to_compare_on,
@@ -158,9 +158,8 @@ class FGMBase(LinearClassifier):
         usual = Candidate(C, spec.elimination)
         candidates, why = [usual], NO_NUMBER if given.C == "auto" and spec.number is None else ""
         if spec.number is not None:
-            Cs = [C * factor for factor in CS] if given.C == "auto" else [C]
-            kinds = [True, False] if self._may_leave_out(features, target, spec, given) else [usual.elimination]
-            candidates = [Candidate(C, kind) for kind in kinds for C in Cs]
+            any_kind = self._may_leave_out(features, target, spec, given)
+            candidates = candidates_of(usual, any_C=given.C == "auto", any_kind=any_kind)
         if len(candidates) == 1 and len(features.settings) == 1:
             self._warn_of_no_choice(whole.groups)
             return Choice(features, spec, C, by_rule=why)

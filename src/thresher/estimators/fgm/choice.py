@@ -21,6 +21,7 @@ from thresher.targets.base import Target
 from thresher.targets.classes import ClassTarget
 
 CS = (0.01, 0.1, 1.0, 10.0)  # values of C that "auto" tries, times the default
+GROWN_CS = (0.01, 1.0, 10.0)  # ... of growth alone, where it is compared with elimination
 FEWEST_ROWS, MOST_ROWS = 1024, 2048  # of a large X that candidates are compared on
 MOST_WORK = 4e9  # products in which that is to be done, if the fewest rows allow it
 SCANS, FITS = (
@@ -130,6 +131,14 @@ def rows_to_compare_on(ground: Ground, number: int | str | None, cv: Any, wanted
         number = max(number, math.ceil(RAREST * counts.sum() / max(1, counts.min())))
     rows = sampled(int(number), target.codes, target.weights, ground.content)
     return None if rows is None or rows.size == target.codes.size else rows
+
+
+def candidates_of(usual: Candidate, *, any_C: bool, any_kind: bool) -> list[Candidate]:
+    """What is compared: values of C around the usual one, and growth alone beside elimination."""
+    candidates = [usual._replace(C=usual.C * factor) for factor in (CS if any_C else (1.0,))]
+    if any_kind:
+        candidates += [Candidate(usual.C * factor, False) for factor in (GROWN_CS if any_C else (1.0,))]
+    return candidates
 
 
 def folds_of(cv: Any, ground: Ground, candidates: Sequence[Candidate]) -> tuple[list[np.ndarray], str]:

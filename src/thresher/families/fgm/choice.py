@@ -31,7 +31,9 @@ from thresher.targets.base import Target
 POOLED = 1 << 30  # bytes of the columns that are gathered at a time for the models of folds
 REACH, LEAST_REACH = 4, 60  # units gathered: times the number wanted, at least
 TURNS = 5  # in which they are gathered
-HALVED = 5  # parts of the folds; after two, and after four, the worse half of the candidates is left out
+STAGES, KEPT = 5, 0.7  # parts of the folds, after each of which this share of the candidates is kept, two at least
+FEWEST_FOLDS = 4  # with which any are left out
+COMPARED_TOL = 1e-6  # of the objective: inner accuracy of models that are compared
 
 
 class Candidate(NamedTuple):
@@ -79,7 +81,7 @@ def compared(
 ) -> np.ndarray:
     """The score (folds, candidates) of each candidate on the samples that a fold holds out; NaN where it was left out.
 
-    The worse half of the candidates is left out after two fifths of the folds, and again after four fifths.
+    After each fifth of the folds the worst three in ten candidates are left out, as long as two are left.
     """
     each = [Fold(test, features.barred(test)) for test in folds]
     plans = {kind: replace(spec, elimination=kind).on(features, target) for kind in (True, False)}
@@ -107,12 +109,14 @@ def compared(
 
 def rounds(folds: int, candidates: int) -> list[tuple[range, int]]:
     """(folds, candidates left after them), one after the other; all in one if there are few folds."""
-    if folds < HALVED - 1:
+    if folds < FEWEST_FOLDS:
         return [(range(folds), candidates)]
-    ends = sorted({math.ceil(share * folds / HALVED) for share in (2, 4, 5)})
-    begins = [0, *ends[:-1]]
-    keeps = [max(2, -(-candidates // 2**number)) for number in range(1, len(ends) + 1)]
-    return [(range(*ends_of), keep) for ends_of, keep in zip(zip(begins, ends, strict=True), keeps, strict=True)]
+    ends = sorted({math.ceil(stage * folds / STAGES) for stage in range(STAGES + 1)})
+    plan = []
+    for begin, end in itertools.pairwise(ends):
+        candidates = max(min(2, candidates), int(KEPT * candidates + 0.5))
+        plan.append((range(begin, end), candidates))
+    return plan
 
 
 def pools_of_folds(comparison: Comparison, trace: Trace) -> Iterator[list[Gathered]]:
@@ -232,8 +236,9 @@ def fitted_on(pool: Pool, units: np.ndarray, problem: Problem, plan: FitPlan) ->
 def grown_on(pool: Pool, problem: Problem, plan: FitPlan) -> FittedProblem:
     """What growth alone makes of a pool."""
     here = replace(plan, units=pool.units, forced=pool.forced, excluded=())
+    growths = [replace(growth, final_tol=COMPARED_TOL) for growth in here.growths]
     apart = Trace()
-    model = FittedProblem(problem, grown_apart(pool.design, [problem], here.growths, apart), apart)
+    model = FittedProblem(problem, grown_apart(pool.design, [problem], growths, apart), apart)
     model.finish(eliminates=False, debias=plan.spec.debias)
     return model
 
