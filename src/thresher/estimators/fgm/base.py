@@ -167,10 +167,13 @@ class FGMBase(LinearClassifier):
 
     def _warn_of_no_choice(self) -> None:
         """Warn of parameters of a choice, when there is none."""
-        advice = f'set {self.number_parameter}, and C or elimination to "auto", or leave'
+        number = self.number_parameter
+        lacking = number if getattr(self, number) is None else 'C or elimination to "auto"'
         for name in ("cv", "scoring"):
-            if getattr(self, name) is not None:
-                warn(f"{name}={brief(getattr(self, name))} has no effect, since nothing is chosen: {advice} {name} out")
+            given = getattr(self, name)
+            if given is not None:
+                why = f"since nothing is chosen: set {lacking}, or leave {name} out"
+                warn(f"{name}={brief(given)} has no effect, {why}")
 
     def _set(
         self,
