@@ -1,5 +1,7 @@
 """What a fit with the default parameters chooses, what it leaves to the rules, and what it says of both."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -12,6 +14,7 @@ from thresher import FGMClassifier, MILESClassifier, Polynomial, Tree
 from thresher.estimators.fgm.choice import CS
 from thresher.estimators.fgm.sentences import against_the_rule
 from thresher.estimators.shared import cv_results
+from thresher.measures import ConfusionMeasure
 
 X, Y, _ = problem(60, 24, 8)
 X = np.round(X * 64) / 64  # exact in float32
@@ -160,12 +163,28 @@ def test_only_what_was_left_to_the_rules_is_said_to_be():
 def test_folds_that_are_asked_for_and_impossible_are_refused():
     with pytest.raises(ValueError, match="cv=3 cannot be greater than the number of different samples in each class"):
         FGMClassifier(2, cv=3).fit(X, ALONE)
-    with pytest.warns(UserWarning, match="cv=3 has no effect, since nothing is chosen: set n_features_to_select, and"):
+    with pytest.warns(UserWarning, match="cv=3 has no effect, since nothing is chosen: set n_features_to_select, or"):
         FGMClassifier(cv=3, tol=0.1).fit(X, Y)
     one_bag = np.where(BAGS == 3, "b", "a")
     with pytest.raises(ValueError, match=rf"sigma cannot be chosen .* class 'b' {TOO_FEW}. Give a value"):
         MILESClassifier(2, sigma="search").fit(X, one_bag, bags=BAGS)
     assert MILESClassifier(2).fit(X, one_bag, bags=BAGS).by_rule_ == "class 'b' " + TOO_FEW
+
+
+@dataclass(frozen=True)
+class OfTen(ConfusionMeasure):
+    """A measure of at least ten positive samples, which folds do not have."""
+
+    def loss_of_counts(self, true, false, n_positive, n_negative):
+        return np.where(n_positive < 10, np.nan, 0.5 * (1.0 - true / n_positive + false / n_negative))
+
+
+def test_a_measure_that_cannot_be_judged_on_a_fold_is_fitted_by_rule():
+    clf = FGMClassifier(2, loss=OfTen()).fit(X, Y)
+    assert clf.by_rule_.startswith("fold 0 of cv cannot be judged by OfTen(): OfTen() is undefined for")
+    assert not hasattr(clf, "cv_results_")
+    with pytest.raises(ValueError, match="fold 0 of cv cannot be judged by OfTen"):
+        FGMClassifier(2, loss=OfTen(), cv=5).fit(X, Y)
 
 
 @pytest.mark.parametrize("count", [2, 3, 7])

@@ -191,12 +191,13 @@ class FGMBase(LinearClassifier):
 
     def _warn_of_no_choice(self, groups: np.ndarray | None) -> None:
         """Warn of parameters of a choice, when there is none."""
-        advice = f'set {self.number_parameter}, and C or elimination to "auto", or leave'
-        for name in ("cv", "scoring"):
-            if getattr(self, name) is not None:
-                warn(f"{name}={brief(getattr(self, name))} has no effect, since nothing is chosen: {advice} {name} out")
-        if groups is not None:
-            warn(f"groups has no effect, since nothing is chosen: {advice} groups out")
+        number = self.number_parameter
+        lacking = number if getattr(self, number) is None else 'C or elimination to "auto"'
+        given = {"cv": self.cv, "scoring": self.scoring, "groups": groups}
+        for name, value in given.items():
+            if value is not None:
+                shown = name if name == "groups" else f"{name}={brief(value)}"
+                warn(f"{shown} has no effect, since nothing is chosen: set {lacking}, or leave {name} out")
 
     def _set(
         self,
