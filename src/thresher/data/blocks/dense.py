@@ -12,6 +12,7 @@ from thresher.loops import dense, digests, moments
 
 WIDEST_RANGE = 8192  # columns of a range in C order
 COPY_COST = 8  # copying an entry takes as long as reading this many
+GATHER_COST = 8  # that copying an entry of a row takes from columns, in products
 HASH_COST = 4  # hashing an entry takes as long as this many products
 SQUARED_ROWS, SQUARED_VALUES = 256, 1 << 20  # rows, and approximate number of entries, whose squares are held in memory
 LEAST_PAIRED = 4  # vectors from which on they are taken two at a time
@@ -80,8 +81,15 @@ class DenseBlock(Block):
 
     def take_rows(self, ids: np.ndarray) -> Block:
         """See Block; the copy is in the order of this block."""
-        chosen = self.major[ids] if self.by_rows else self.major[:, ids].T
-        return type(self)(chosen, self.workers)
+        if self.by_rows:
+            return type(self)(self.major[ids], self.workers)
+        chosen = np.empty((self.major.shape[0], len(ids)), dtype=self.major.dtype)
+
+        def fill(lo: int, hi: int) -> None:
+            np.take(self.major[lo:hi], ids, axis=1, out=chosen[lo:hi], mode="clip")
+
+        self.workers.map(fill, self.column_ranges(work=GATHER_COST * chosen.size), entries=GATHER_COST * chosen.size)
+        return type(self)(chosen.T, self.workers)
 
     def combine_some(self, ids: np.ndarray, w: np.ndarray) -> np.ndarray:
         """See Block; in C order few columns are copied, else all columns are read."""

@@ -22,7 +22,7 @@ from thresher.targets.classes import ClassTarget
 
 CS = (0.01, 0.1, 1.0, 10.0)  # values of C that "auto" tries, times the default
 GROWN_CS = (0.01, 1.0, 10.0)  # ... of growth alone, where it is compared with elimination
-FEWEST_ROWS, MOST_ROWS = 1024, 2048  # of a large X that candidates are compared on
+FEWEST_ROWS, MOST_ROWS = 512, 2048  # of a large X that candidates are compared on
 MOST_WORK = 4e9  # products in which that is to be done, if the fewest rows allow it
 SCANS, FITS = (
     60,

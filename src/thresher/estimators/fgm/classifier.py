@@ -50,6 +50,9 @@ class FGMClassifier(ColumnSelector, FGMBase):
         Cross-validation folds for "auto"; where nothing is chosen a warning says that it has no effect. An integer:
         so many, by class and by what rows hold, whatever their order; equal rows are held out together. None: 5, or as
         many as the smallest class has different rows.
+    choose_rows : int, "auto" or None, default="auto"
+        About how many rows "auto" compares on, where X has more and ``cv`` is not given as folds; each class has its
+        share. None: all. "auto": 512 to 2048, by the work that each makes, but at least 50 of each class.
     scoring : str or callable, default=None
         What "auto" is chosen by, as in scikit-learn; where nothing is chosen a warning says that it has no effect.
         None: accuracy, or the measure that is the loss.
@@ -161,8 +164,7 @@ class FGMClassifier(ColumnSelector, FGMBase):
 
     def __init__(
         self, n_features_to_select: float | str | None = None, *, C: float | str | None = "auto", cv: Any = None,
-        choose_rows: int | str | None = "auto",
-        scoring: str | Callable[..., Any] | None = None, loss: str | Loss | Measure = "squared_hinge",
+        choose_rows: int | str | None = "auto", scoring: str | Callable[..., Any] | None = None, loss: str | Loss | Measure = "squared_hinge",
         feature_map: str | FeatureMap = "columns", groups: Any = None, per_class: bool = False,
         elimination: bool | str | None = "auto", n_candidates: float | str = "auto",
         features_per_turn: int | str = "auto", tol: float = 1e-3, max_iter: int = 100, max_time: float | None = None,
