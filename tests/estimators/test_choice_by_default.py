@@ -57,7 +57,7 @@ def test_every_kind_of_fit_chooses(kind, tmp_path):
     clf = FGMClassifier(3, **options).fit(X, labels)
     params, ranks = clf.cv_results_["params"], clf.cv_results_["rank_test_score"]
     free = "elimination" not in options
-    assert len(params) == (8 if free else 4)
+    assert len(params) == (7 if free else 4)
     assert ranks[clf.best_index_] == 1
     assert params[clf.best_index_] == (chosen(clf) if free else {"C": clf.C_})
     usual = fgm_by_rule(3, **options).fit(X, labels)
@@ -76,7 +76,7 @@ def test_every_kind_of_fit_chooses(kind, tmp_path):
 
 def test_bags_choose_over_bags():
     clf = MILESClassifier(3).fit(X[:, :4], OF_BAGS, bags=BAGS)
-    assert len(clf.cv_results_["params"]) == 8
+    assert len(clf.cv_results_["params"]) == 7
     given = clone(clf).set_params(**chosen(clf)).fit(X[:, :4], OF_BAGS, bags=BAGS)
     np.testing.assert_array_equal(given.coef_.toarray(), clf.coef_.toarray())
     searched = MILESClassifier(3, sigma="search", cv=2, **BY_RULE).fit(X[:, :4], OF_BAGS, bags=BAGS)
@@ -87,7 +87,7 @@ def test_bags_choose_over_bags():
 
 def test_a_tree_and_heredity_choose():
     clf = FGMClassifier(2, groups=TREE).fit(X, Y)
-    assert len(clf.cv_results_["params"]) == 8
+    assert len(clf.cv_results_["params"]) == 7
     clf = FGMClassifier(3, feature_map=Polynomial(heredity="strong")).fit(X[:, :8], Y)
     assert [list(each) for each in clf.cv_results_["params"]] == 4 * [["C"]]
 
@@ -275,5 +275,5 @@ def test_more_features_than_the_training_parts_have():
     clf = FGMClassifier(24).fit(X, Y)
     assert clf.selection_.features.size == 24
     bags = MILESClassifier(58).fit(X[:, :3], OF_BAGS, bags=BAGS)
-    assert len(bags.cv_results_["params"]) == 8
+    assert len(bags.cv_results_["params"]) == 7
     assert bags.selection_.features.size == 58

@@ -221,7 +221,7 @@ def test_groups_that_mean_nothing_are_refused_or_told():
     with pytest.raises(ValueError, match=few):
         clf.fit(X, y, groups=y)
     with pytest.warns(UserWarning, match="groups has no effect, since nothing is chosen: set C or elimination to"):
-        FGMClassifier(3).fit(X, y, groups=y)
+        FGMClassifier(3, C=1.0, elimination=True).fit(X, y, groups=y)
     with pytest.warns(UserWarning, match="groups has no effect, since cv lists the folds"):
         clf.set_params(cv=folds_of(2, X, y)).fit(X, y, groups=y)
 

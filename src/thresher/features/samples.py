@@ -150,21 +150,9 @@ class Base:
 
     @property
     def content(self) -> "Content":
-        """What the samples hold, for folds; X is read when it is asked for. It keeps nothing of the statistics.
-
-        A digest of each sample, uint64, the same in any storage: see ``Design.row_digests``. That of a bag does not
-        depend on the order of its rows.
-        """
-        design, owner, n_samples, trace = self.design, self.owner, self.sample_weights.size, self.trace
-        ids = digested_columns(design, self.table, self.total, int(np.count_nonzero(self.weights)))
-
-        def read() -> np.ndarray:
-            columns = np.arange(design.width) if ids is None else ids
-            with trace.step("digest", *design.take_cost(columns)):
-                rows = design.row_digests(columns)
-            return rows if owner is None else combined(rows, owner, n_samples)
-
-        return Content(read)
+        """What the samples hold, for folds; it keeps nothing of the statistics."""
+        ids = digested_columns(self.design, self.table, self.total, int(np.count_nonzero(self.weights)))
+        return Content.of(self.design, ids, self.owner, self.sample_weights.size, self.trace)
 
     def of_rows(self, rows: np.ndarray) -> "Base | None":
         """Some rows, sorted, with statistics of these; None if the design cannot be read so."""
@@ -234,6 +222,24 @@ class Content:
 
     def __init__(self, read: Callable[[], np.ndarray]):
         self._read = read
+
+    @classmethod
+    def of(
+        cls, design: Design, ids: np.ndarray | None, owner: np.ndarray | None, n_samples: int, trace: Trace
+    ) -> "Content":
+        """Digests of ``n_samples`` samples by the columns ``ids`` of a design (None: all), which is then read.
+
+        They are the same in any storage: see ``Design.row_digests``. ``owner`` is the sample that each row belongs to
+        (None: each row is one); the digest of a bag does not depend on the order of its rows.
+        """
+
+        def read() -> np.ndarray:
+            columns = np.arange(design.width) if ids is None else ids
+            with trace.step("digest", *design.take_cost(columns)):
+                rows = design.row_digests(columns)
+            return rows if owner is None else combined(rows, owner, n_samples)
+
+        return cls(read)
 
     @cached_property
     def digests(self) -> np.ndarray:

@@ -164,10 +164,10 @@ class FGMClassifier(ColumnSelector, FGMBase):
 
     def __init__(
         self, n_features_to_select: float | str | None = None, *, C: float | str | None = "auto", cv: Any = None,
-        choose_rows: int | str | None = "auto", scoring: str | Callable[..., Any] | None = None, loss: str | Loss | Measure = "squared_hinge",
-        feature_map: str | FeatureMap = "columns", groups: Any = None, per_class: bool = False,
-        elimination: bool | str | None = "auto", n_candidates: float | str = "auto",
-        features_per_turn: int | str = "auto", tol: float = 1e-3, max_iter: int = 100, max_time: float | None = None,
+        choose_rows: int | str | None = "auto", scoring: str | Callable[..., Any] | None = None,
+        loss: str | Loss | Measure = "squared_hinge", feature_map: str | FeatureMap = "columns", groups: Any = None,
+        per_class: bool = False, elimination: bool | str | None = "auto",
+        n_candidates: float | str = "auto", features_per_turn: int | str = "auto", tol: float = 1e-3, max_iter: int = 100, max_time: float | None = None,
         scale: str | None = "auto", fit_intercept: bool = True, always_include: Sequence[int | str] | None = None,
         exclude: Sequence[int | str] | None = None, debias: bool = False, solver: str = "auto",
         class_weight: dict | str | None = None, warm_start: bool = False, n_jobs: int | None = None,
