@@ -277,3 +277,24 @@ def test_more_features_than_the_training_parts_have():
     bags = MILESClassifier(58).fit(X[:, :3], OF_BAGS, bags=BAGS)
     assert len(bags.cv_results_["params"]) == 7
     assert bags.selection_.features.size == 58
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_growth_alone_that_was_chosen_has_a_path_of_every_number(kept, monkeypatch, tmp_path):
+    """Nested, by elimination from what was selected, of which nothing else is changed; computed later, or at once."""
+    if not kept:
+        monkeypatch.setattr("thresher.families.fgm.path.KEEP", 0)
+    scores = np.tile([0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0], (5, 1))
+    monkeypatch.setattr("thresher.estimators.fgm.choice.compared", lambda *_: scores)
+    clf, given = FGMClassifier(6).fit(X, Y), fgm_by_rule(6, C=0.01, elimination=False).fit(X, Y)
+    assert not clf.elimination_
+    np.testing.assert_array_equal(clf.coef_.toarray(), given.coef_.toarray())
+    assert set(range(1, 7)) <= set(clf.path_.numbers)
+    larger = set(clf.selection_.features)
+    for number in range(5, 0, -1):
+        smaller = set(clf.at(number).selection_.features)
+        assert len(smaller) == number
+        assert smaller < larger
+        larger = smaller
+    thresher.save(clf, tmp_path / "model.json")
+    np.testing.assert_array_equal(thresher.load(tmp_path / "model.json").path_.numbers, clf.path_.numbers)

@@ -126,7 +126,9 @@ def test_choices_are_the_same_for_rows_in_any_order(name):
 
 
 @pytest.mark.parametrize(
-    "stored", [np.asfortranarray, sparse.csr_array, sparse.csc_array, lambda A: A.astype(np.float32)], ids=str
+    "stored",
+    [np.asfortranarray, sparse.csr_array, sparse.csc_array, np.float32],
+    ids=["columns", "csr", "csc", "float32"],
 )
 def test_choices_are_the_same_in_any_storage(stored):
     A = np.where(RNG.random(X.shape) < 0.5, np.round(64 * X) / 64, 0.0)

@@ -215,5 +215,5 @@ def choose(
     results = cv_results(params, table.reshape(len(folds), -1))
     by_rule = len(settings) // 2 * len(candidates) + candidates.index(usual)
     chosen = best * len(candidates) + place
-    spec = replace(spec, elimination=elimination)
+    spec = replace(spec, elimination=elimination, path_below=spec.elimination and not elimination)
     return Choice(variant, spec, C, results, chosen, by_rule, LATE if late else "")

@@ -73,7 +73,7 @@ class FGMClassifier(ColumnSelector, FGMBase):
     elimination : bool, "auto" or None, default="auto"
         Whether growth gathers more features than requested and elimination leaves that number. False: several times
         faster, but the path has only the turns of growth. None: True, with ``solver="apg"`` False. "auto": chosen by
-        cross-validation, with C if that is "auto".
+        cross-validation, with C if that is "auto"; the path has every number below that selected in any case.
     n_candidates : int, float or "auto", default="auto"
         Number of features from which elimination starts, or a multiple (a float) of the requested number.
     features_per_turn : int or "auto", default="auto"

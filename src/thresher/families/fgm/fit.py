@@ -30,7 +30,7 @@ def select(
     """
     if plan.every_feature:
         return fit_all(features, problems, plan, trace, starts, watch)
-    if plan.eliminates:
+    if plan.has_rest:
         for problem in problems:
             eliminator_for(problem)  # raises now rather than after hours of growth
     growths = plan.growths
@@ -46,7 +46,7 @@ def select(
         if not interrupted:
             for model in models:
                 model.finish(eliminates=plan.eliminates, debias=plan.spec.debias)
-            if plan.eliminates:
+            if plan.has_rest:
                 more, later = rest_of_path(in_X, models, plan.spec.deadline)
     except KeyboardInterrupt:
         interrupted = True

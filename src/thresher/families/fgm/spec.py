@@ -45,6 +45,8 @@ class FitSpec:
         Whether a grown pick is refitted with the plain penalty, as elimination always does.
     literal : bool, default=False
         Whether growth solves the paper's sub-problem (30), which may stall above ``tol``, and stops as it does.
+    path_below : bool, default=False
+        Whether elimination goes on from what growth alone has selected, for the path.
     compares_in_full : bool, default=False
         Whether candidates of a choice are fitted on all of X, not on the columns that their folds have gathered.
     parameter : str, default="n_features_to_select"
@@ -61,6 +63,7 @@ class FitSpec:
     deadline: float | None = None
     debias: bool = False
     literal: bool = False
+    path_below: bool = False
     compares_in_full: bool = False
     parameter: str = "n_features_to_select"
 
@@ -150,6 +153,11 @@ class FitPlan:
     def eliminates(self) -> bool:
         """Whether elimination follows growth; where no number is wanted, for the path alone."""
         return self.gathers or (self.wanted is None and self.spec.elimination)
+
+    @property
+    def has_rest(self) -> bool:
+        """Whether elimination makes more models for the path, when they are asked for."""
+        return self.eliminates or (self.spec.path_below and self.wanted is not None)
 
     @property
     def every_feature(self) -> bool:
