@@ -1,18 +1,17 @@
 """Design: all p columns of X, wherever they are stored, and the scan: one full pass over them."""
 
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import DTypeLike
 
-from thresher.data.blocks.base import Block
-from thresher.data.blocks.native import put_columns
 from thresher.data.blocks.scaled import Scaling
 from thresher.data.blocks.sides import Sides
+from thresher.data.designs.part_of_x import PartOfX
 from thresher.data.scan.pieces import Cost, Job, OutOfTime, Piece, Stage
 from thresher.data.scan.reducers import Collect, Reducer
 from thresher.data.scan.scores import Moments, Score, Statistics
@@ -24,7 +23,7 @@ DIGESTED_VALUES = 1 << 22  # values of the columns that are taken at a time, for
 PIECE_COST = 4  # what a piece costs besides its products, in times that a thread takes to wake
 
 
-class Design(ABC):
+class Design(PartOfX):
     """An n x p matrix that can be scanned and from which columns can be taken.
 
     Features have the ids 0..p-1 here; ``ids`` (None or sorted int64) gives their column indices in X if the design
@@ -39,7 +38,6 @@ class Design(ABC):
     nbytes: int
     entries: int
     entry_cost: int = 1
-    ids: np.ndarray | None = None
     workers: Runner = SERIAL
     prunes: bool = False  # whether a scan takes longer the more scores are kept
     in_memory: bool = False  # whether columns can be looked at again for nothing
@@ -99,21 +97,6 @@ class Design(ABC):
         -------
         iterator of Piece
             References to columns, which are opened where they are worked on.
-        """
-
-    @abstractmethod
-    def take(self, ids: np.ndarray) -> Block:
-        """Columns, in memory.
-
-        Parameters
-        ----------
-        ids : ndarray of int64
-            Numbers of the columns in this design.
-
-        Returns
-        -------
-        Block
-            The columns, in the order of ``ids``.
         """
 
     @abstractmethod
@@ -307,141 +290,12 @@ class Design(ABC):
             self.take(columns).add_digests(np.arange(columns.size), keys[some], out)
         return out
 
-    def in_units_of_X(self, ids: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, float | np.ndarray]:
-        """Weights on columns of X as given that score as others do on the columns of this design.
-
-        Parameters
-        ----------
-        ids : ndarray of int64
-            Numbers of the columns in this design.
-        w : ndarray of shape (n_ids,) or (n_ids, n_classes)
-            Weights on the columns here.
-
-        Returns
-        -------
-        weights : ndarray
-            Of the shape of ``w``.
-        offset : float or ndarray of shape (n_classes,)
-            What is to be added to the scores.
-        """
-        return w, 0.0
-
-    def in_units_here(self, ids: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Weights on the columns here that score as others do on X as given: the inverse of ``in_units_of_X``.
-
-        Parameters
-        ----------
-        ids : ndarray of int64
-            Numbers of the columns in this design.
-        weights : ndarray of shape (n_ids,) or (n_ids, n_classes)
-            Weights on the columns of X as given.
-
-        Returns
-        -------
-        ndarray
-            Of the shape of ``weights``.
-        """
-        return weights
-
-    def take_as_given(self, ids: np.ndarray) -> tuple[Block, np.ndarray]:
-        """Columns of X as given, before scaling.
-
-        Parameters
-        ----------
-        ids : ndarray of int64
-            Numbers of the columns in X, sorted.
-
-        Returns
-        -------
-        block : Block
-            The columns ``ids[known]``; all entries of the others are zero.
-        known : ndarray of int64
-            Positions in ``ids``.
-        """
-        known = np.flatnonzero(self.holds(ids))
-        return self.take(self.ids_here(ids[known])), known
-
-    def as_given(self, ids: np.ndarray) -> Any:
-        """Columns of X as given.
-
-        Parameters
-        ----------
-        ids : ndarray of int64
-            Numbers of the columns in X, sorted.
-
-        Returns
-        -------
-        ndarray or sparse matrix of shape (n_samples, n_ids)
-            The columns.
-        """
-        block, known = self.take_as_given(ids)
-        return put_columns(block.native(), known, len(ids)) if known.size < len(ids) else block.native()
-
     def __getitem__(self, rows: object) -> NoReturn:
         """Raise: rows cannot be indexed, which scikit-learn's splitters do."""
         raise UnsupportedDesignError(
             "rows of a Design cannot be indexed, which scikit-learn's splitters and searches require; hold out samples "
             "with sample_weight=0, or use FGMClassifier(k, cv=...), which cross-validates inside one fit"
         )
-
-    def holds(self, ids: ArrayLike) -> np.ndarray:
-        """Which columns of X are in this design; the others have only zeros.
-
-        Parameters
-        ----------
-        ids : array-like of int
-            Numbers of the columns in X.
-
-        Returns
-        -------
-        ndarray of bool
-            One for each of ``ids``.
-        """
-        ids = np.asarray(ids, dtype=np.int64)
-        return np.ones(ids.shape, dtype=bool) if self.ids is None else np.isin(ids, self.ids)
-
-    def ids_in_X(self, ids: ArrayLike) -> np.ndarray:
-        """Numbers in X of features of this design.
-
-        Parameters
-        ----------
-        ids : array-like of int
-            Numbers of the columns in this design.
-
-        Returns
-        -------
-        ndarray of int64
-            Numbers of the columns in X.
-        """
-        ids = np.asarray(ids, dtype=np.int64)
-        return ids if self.ids is None else self.ids[ids]
-
-    def ids_here(self, ids: ArrayLike) -> np.ndarray:
-        """Numbers in this design of columns of X.
-
-        Parameters
-        ----------
-        ids : array-like of int
-            Numbers of the columns in X.
-
-        Returns
-        -------
-        ndarray of int64
-            Numbers of the columns in this design.
-
-        Raises
-        ------
-        KeyError
-            If the design leaves one of the columns out, since it has no non-zero entry.
-        """
-        ids = np.asarray(ids, dtype=np.int64)
-        if self.ids is None:
-            return ids
-        positions = np.searchsorted(self.ids, ids)
-        known = (positions < self.ids.size) & (self.ids[np.minimum(positions, self.ids.size - 1)] == ids)
-        if not known.all():
-            raise KeyError(f"column {int(ids[~known][0])} contains only zeros")
-        return positions
 
 
 def _reduced(piece: Job, *args: Any) -> Reducer:

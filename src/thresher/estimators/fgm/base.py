@@ -14,17 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from thresher.data.input.validation import count_columns
 from thresher.data.workers import ONE_BLAS_THREAD, Workers, count_workers
-from thresher.errors import FewerFeaturesWarning, brief, warn
+from thresher.errors import FewerFeaturesWarning, warn
 from thresher.estimators.fgm.choice import (
     LATE,
-    NO_NUMBER,
     PLACE,
     Choice,
     Ground,
-    candidates_of,
+    Wish,
     choose,
-    folds_of,
-    rows_to_compare_on,
 )
 from thresher.estimators.fgm.sentences import against_the_rule, proven, shortfalls, varied
 from thresher.estimators.shared import (
@@ -34,14 +31,11 @@ from thresher.estimators.shared import (
     REAL,
     SEEN,
     TEXT,
-    FoldScore,
     LinearClassifier,
     MatrixLike,
     Progress,
     check,
-    fold_score,
 )
-from thresher.families.fgm.choice import Candidate
 from thresher.families.fgm.fit import Starts, select
 from thresher.families.fgm.spec import ALL, FitPlan, FitSpec
 from thresher.features.base import Earlier, FeatureMap, Features
@@ -138,7 +132,7 @@ class FGMBase(LinearClassifier):
             made = functools.partial(feature_map.on, restrictions=restrictions, scale=self.scale, centre=centre)
             whole = Ground(base, samples, target, base.content, together, made)
             spec.wanted(whole.features)  # raises now rather than after a choice
-            choice = self._choice(whole, spec, given, trace)
+            choice = choose(whole, spec, self._wish(given), trace)
             fingerprint = base.fingerprint
             del base, whole  # statistics of all columns take more memory than what the features need of them
             features = choice.features
@@ -151,53 +145,13 @@ class FGMBase(LinearClassifier):
         self._warn_of_leak(X, target.codes)
         return self
 
-    def _choice(self, whole: Ground, spec: FitSpec, given: Any, trace: Trace) -> Choice:
-        """What the fit is made with: the variant of the features, C, and whether to eliminate."""
-        features, target = whole.features, whole.target
-        C = target.default_C if given.C in (None, "auto") else given.C
-        usual = Candidate(C, spec.elimination)
-        candidates, why = [usual], NO_NUMBER if given.C == "auto" and spec.number is None else ""
-        if spec.number is not None:
-            any_kind = self._may_leave_out(features, target, spec, given)
-            candidates = candidates_of(usual, any_C=given.C == "auto", any_kind=any_kind)
-        if len(candidates) == 1 and len(features.settings) == 1:
-            self._warn_of_no_choice(whole.groups)
-            return Choice(features, spec, C, by_rule=why)
-        rows = rows_to_compare_on(whole, getattr(given, "choose_rows", None), self.cv, spec.wanted(features))
-        ground = whole if rows is None else whole.of_rows(rows) or whole
-        target = ground.target
-        folds, impossible = folds_of(self.cv, ground, candidates)
-        if impossible and len(features.settings) > 1:
-            names = " and ".join(features.settings[0])
-            raise ValueError(f"{names} cannot be chosen by cross-validation: {impossible}. Give a value")
-        if impossible:
-            return Choice(features, spec, C, by_rule=impossible)
-        judge: FoldScore = target.score
-        if self.scoring is not None:
-            owner = type(self).__name__
-            judge = fold_score(self.scoring, target.classes, target.codes, folds, target.weights, owner)
-        apart = trace if ground is whole else Trace(begun=trace.begun)
-        choice = choose(features, ground, spec, candidates, usual, folds, judge, apart)
-        if ground is not whole:  # a scan of some rows is a part of a pass
-            share = ground.features.design.shape[0] / features.design.shape[0]
-            trace.steps += [replace(step, passes=share * step.passes) for step in apart.steps]
-        return choice._replace(by_rule=choice.by_rule or why)
-
-    def _may_leave_out(self, features: Features, target: ClassTarget, spec: FitSpec, given: Any) -> bool:
-        """Whether growth alone is to be compared with elimination."""
-        if given.elimination != "auto" or spec.literal or self._feature_map().needs_elimination:
-            return False
-        return spec.wanted(features) is not None and spec.eliminates(features, target)
-
-    def _warn_of_no_choice(self, groups: np.ndarray | None) -> None:
-        """Warn of parameters of a choice, when there is none."""
-        number = self.number_parameter
-        lacking = number if getattr(self, number) is None else 'C or elimination to "auto"'
-        given = {"cv": self.cv, "scoring": self.scoring, "groups": groups}
-        for name, value in given.items():
-            if value is not None:
-                shown = name if name == "groups" else f"{name}={brief(value)}"
-                warn(f"{shown} has no effect, since nothing is chosen: set {lacking}, or leave {name} out")
+    def _wish(self, given: Any) -> Wish:
+        """What is asked for of a choice."""
+        return Wish(
+            given.C, given.elimination, getattr(given, "choose_rows", None), self.cv, self.scoring,
+            needs_elimination=bool(self._feature_map().needs_elimination), parameter=self.number_parameter,
+            owner=type(self).__name__,
+        )  # fmt: skip
 
     def _set(
         self,

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,7 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresher.estimators.shared import INTEGER, FoldScore, cv_results, held_out_parts, most_folds, sampled
+from thresher.errors import brief, warn
+from thresher.estimators.shared import (
+    INTEGER,
+    FoldScore,
+    cv_results,
+    fold_score,
+    held_out_parts,
+    most_folds,
+    sampled,
+)
 from thresher.families.fgm.choice import Candidate, compared
 from thresher.families.fgm.spec import FitSpec
 from thresher.features.base import Features
@@ -24,10 +34,8 @@ CS = (0.01, 0.1, 1.0, 10.0)  # values of C that "auto" tries, times the default
 GROWN_CS = (0.01, 1.0, 10.0)  # ... of growth alone, where it is compared with elimination
 FEWEST_ROWS, MOST_ROWS = 512, 2048  # of a large X that candidates are compared on
 MOST_WORK = 4e9  # products in which that is to be done, if the fewest rows allow it
-SCANS, FITS = (
-    60,
-    350,
-)  # products with each entry of a row while columns are gathered; per row, times the number wanted squared
+SCANS = 60  # products with each entry of a row, while columns are gathered
+FITS = 350  # ... of a row in all fits, times the square of the number wanted
 RAREST = 50  # rows of each class, if there are so many
 CHOOSING_TIME = 0.5  # share of the time that choosing may take
 NO_NUMBER = "without a number of features nothing is compared"
@@ -68,6 +76,37 @@ class Choice(NamedTuple):
     best: int = 0
     usual: int = 0
     by_rule: str = ""
+
+
+class Wish(NamedTuple):
+    """What users ask for of a choice: parameters of an estimator, checked.
+
+    Parameters
+    ----------
+    C, elimination : object
+        "auto": chosen.
+    choose_rows : int, "auto" or None
+        On how many rows, if X has more.
+    cv : object
+        Folds.
+    scoring : str, callable or None
+        By what.
+    needs_elimination : bool
+        Whether growth alone cannot be compared.
+    parameter : str
+        The name of the number of features in messages.
+    owner : str
+        The class that messages name.
+    """
+
+    C: float | str | None
+    elimination: bool | str | None
+    choose_rows: int | str | None
+    cv: Any
+    scoring: Any
+    needs_elimination: bool
+    parameter: str
+    owner: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,14 +154,59 @@ class Ground:
         return Ground(base, samples, target, content, groups, self.made, target.default_C / self.target.default_C)
 
 
-def rows_to_compare_on(ground: Ground, number: int | str | None, cv: Any, wanted: int | None) -> np.ndarray | None:
+def choose(whole: Ground, spec: FitSpec, wish: Wish, trace: Trace) -> Choice:
+    """What a fit is made with: the variant of the features, C, and whether to eliminate.
+
+    Raises ValueError if what is asked for cannot be compared.
+    """
+    features, target = whole.features, whole.target
+    C: Any = target.default_C if wish.C in (None, "auto") else wish.C
+    usual = Candidate(C, spec.elimination)
+    candidates, why = [usual], NO_NUMBER if wish.C == "auto" and spec.number is None else ""
+    if spec.number is not None:
+        any_kind = wish.elimination == "auto" and not spec.literal and not wish.needs_elimination
+        any_kind = any_kind and spec.wanted(features) is not None and spec.eliminates(features, target)
+        candidates = candidates_of(usual, any_C=wish.C == "auto", any_kind=any_kind)
+    if len(candidates) == 1 and len(features.settings) == 1:
+        warn_of_no_choice(wish, spec, whole.groups)
+        return Choice(features, spec, C, by_rule=why)
+    rows = rows_to_compare_on(whole, wish, spec.wanted(features))
+    ground = whole if rows is None else whole.of_rows(rows) or whole
+    folds, impossible = folds_of(wish.cv, ground, candidates)
+    if impossible and len(features.settings) > 1:
+        names = " and ".join(features.settings[0])
+        raise ValueError(f"{names} cannot be chosen by cross-validation: {impossible}. Give a value")
+    if impossible:
+        return Choice(features, spec, C, by_rule=impossible)
+    judge: FoldScore = ground.target.score
+    if wish.scoring is not None:
+        known = ground.target.classes, ground.target.codes, folds, ground.target.weights
+        judge = fold_score(wish.scoring, *known, wish.owner)
+    apart = trace if ground is whole else Trace(begun=trace.begun)
+    choice = best_of(features, ground, spec, candidates, usual, folds, judge, apart)
+    if ground is not whole:  # a scan of some rows is a part of a pass
+        share = ground.features.design.shape[0] / features.design.shape[0]
+        trace.steps += [replace(step, passes=share * step.passes) for step in apart.steps]
+    return choice._replace(by_rule=choice.by_rule or why)
+
+
+def warn_of_no_choice(wish: Wish, spec: FitSpec, groups: np.ndarray | None) -> None:
+    """Warn of what has no effect where nothing is chosen."""
+    lacking = wish.parameter if spec.number is None else 'C or elimination to "auto"'
+    for name, value in {"cv": wish.cv, "scoring": wish.scoring, "groups": groups}.items():
+        if value is not None:
+            shown = name if name == "groups" else f"{name}={brief(value)}"
+            warn(f"{shown} has no effect, since nothing is chosen: set {lacking}, or leave {name} out")
+
+
+def rows_to_compare_on(ground: Ground, wish: Wish, wanted: int | None) -> np.ndarray | None:
     """Some samples that stand for all in a choice; None: all of them, as where the folds of ``cv`` are given.
 
-    ``number`` is how many; "auto": FEWEST_ROWS to MOST_ROWS, by the work that each of them makes, but more if a class
-    would have less than RAREST.
+    "auto": FEWEST_ROWS to MOST_ROWS, by the work that each of them makes, but more if a class would have less than
+    RAREST.
     """
-    target, design = ground.target, ground.features.design
-    if number is None or not (cv is None or isinstance(cv, int)):
+    target, design, number = ground.target, ground.features.design, wish.choose_rows
+    if number is None or not (wish.cv is None or isinstance(wish.cv, numbers.Integral)):
         return None
     if number == "auto":
         counts = np.bincount(target.codes[target.weights > 0], minlength=target.classes.size)
@@ -169,7 +253,7 @@ def check_comparable(target: Target, candidates: Sequence[Candidate], folds: Seq
         target.problems(candidates[0].C, held_out=fold)
 
 
-def choose(
+def best_of(
     features: Features,
     ground: Ground,
     spec: FitSpec,
