@@ -94,8 +94,8 @@ def test_folds_have_their_share_of_a_number_of_samples(monkeypatch):
     monkeypatch.setattr(measures, "CutProblem", posed)
     weights = np.r_[np.zeros(20), np.ones(40)]
     clf = fitted(PrecisionAtK(10), C="auto", cv=2, sample_weight=weights)
-    gathered, compared = 2 * 2, 2 * 4
-    assert seen == [PrecisionAtK(5)] * (gathered + compared) + [PrecisionAtK(10)]
+    tried, gathered, compared = 2, 2 * 2, 2 * 4
+    assert seen == [PrecisionAtK(5)] * (tried + gathered + compared) + [PrecisionAtK(10)]
     assert (5.0 * fold_scores(clf) == np.round(5.0 * fold_scores(clf))).all()
 
 
