@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tests.rule import fgm_by_rule
-from thresher import FGMClassifier, MILESClassifier, PrecisionAtK
+from tests.rule import fgm_by_rule, miles_by_rule
+from thresher import PrecisionAtK
 
 
 def test_columns_that_growth_took_last_and_did_not_solve_for():
@@ -25,11 +25,11 @@ def test_columns_that_growth_took_last_and_did_not_solve_for():
         )
 
 
-@pytest.mark.parametrize("estimator", [FGMClassifier, MILESClassifier])
+@pytest.mark.parametrize("estimator", [fgm_by_rule, miles_by_rule], ids=["FGM", "MILES"])
 def test_elimination_begins_with_few_more_columns_than_wanted(estimator):
     """n_candidates="auto" is 1.2 with a measure, whatever is grown for the path."""
     rng = np.random.default_rng(3)
-    X = rng.standard_normal((80, 200) if estimator is FGMClassifier else (80, 3))
+    X = rng.standard_normal((80, 200) if estimator is fgm_by_rule else (80, 3))
     y = np.where(X[:, 0] + 0.3 * rng.standard_normal(80) > 0.8, 1, -1)
     auto, same = (estimator(10, loss="f1", **given).fit(X, y) for given in ({}, {"n_candidates": 1.2}))
     assert max(turn.taken for turn in auto.selection_.trace.turns) == 12

@@ -180,7 +180,7 @@ def test_predict_reads_other_files_as_select_did(tmp_path, header):
     frame.to_csv(tmp_path / "train.csv", index=False, header=header)
     frame.iloc[order].to_csv(tmp_path / "new.csv", index=False, header=header)
     label = () if header else ("--label-column", "-1")
-    thresh("select", "train.csv", "-k", 2, "-o", "m.json", *label, folder=tmp_path)
+    thresh("select", "train.csv", "-k", 2, "--C", "rule", "-o", "m.json", *label, folder=tmp_path)
     assert json.loads((tmp_path / "m.json").read_text())["source"]["left_out"] == ["id" if header else "0"]
     found = as_json("predict", "m.json", "new.csv", folder=tmp_path)
     clf = fgm_by_rule(2).fit(NOISE, SORTED)

@@ -22,9 +22,9 @@ X, own = rng.standard_normal((6_000, 20)), np.arange(6_000) // 8
 y = rng.random(750) < 0.5
 X[8 * np.flatnonzero(y)] += 2.0
 warnings.simplefilter("ignore")
-MILESClassifier(2, n_jobs={threads}).fit(X[:80], y[own[:80]], bags=own[:80])
+MILESClassifier(2, C=1, elimination=True, n_jobs={threads}).fit(X[:80], y[own[:80]], bags=own[:80])
 tracemalloc.start()
-clf = MILESClassifier(10, n_jobs={threads}, elimination=False).fit(X, y[own], bags=own)
+clf = MILESClassifier(10, C=1, n_jobs={threads}, elimination=False).fit(X, y[own], bags=own)
 print(tracemalloc.get_traced_memory()[1], clf.fitted_features_.prototypes.rows.size)
 """
 

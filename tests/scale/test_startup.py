@@ -31,8 +31,9 @@ print(loops.total(), *(name for name, count in loops.items() if count > 1))
 """
 # first calls, and the largest number of loops, with their helpers, that each may compile
 FIRST = {
-    "FGM, C order": ("from thresher import FGMClassifier as C; C(5).fit(X, y)", 4),
-    "FGM, CSR": ("from thresher import FGMClassifier as C; C(5).fit(S, y)", 10),
+    "FGM, C order": ("from thresher import FGMClassifier as C; C(5).fit(X, y)", 5),
+    "FGM by rule, C order": ("from thresher import FGMClassifier as C; C(5, C=1, elimination=True).fit(X, y)", 4),
+    "FGM by rule, CSR": ("from thresher import FGMClassifier as C; C(5, C=1, elimination=True).fit(S, y)", 10),
     "SparseSVC, C order": ("from thresher import SparseSVC as C; C().fit(X, y)", 3),
     "SparseSVC, CSR": ("from thresher import SparseSVC as C; C().fit(S, y)", 6),
     "alignments, C order": ("from thresher import alignments as f; f(X, y)", 8),
@@ -41,7 +42,7 @@ FIRST = {
     "sofs, CSR": ("from thresher import StreamClassifier as C; C(5, 'sofs').partial_fit(S, y, [False, True])", 10),
 }
 # of each estimator one is enough for every day
-SELDOM = {"FGM, C order", "SparseSVC, CSR", "alignments, CSR", "b-arda"}
+SELDOM = {"FGM by rule, C order", "SparseSVC, CSR", "alignments, CSR", "b-arda"}
 
 
 def child(code, cache=None):

@@ -139,7 +139,7 @@ class MILESClassifier(RankedInputs, FGMBase):
     >>> from thresher import MILESClassifier
     >>> X = np.array([[0.0], [9.0], [0.2], [9.3], [0.5], [1.0], [0.1], [0.7]])
     >>> bags, y = np.repeat([0, 1, 2, 3], 2), np.repeat([1, 1, 0, 0], 2)
-    >>> clf = MILESClassifier(1, sigma=0.5).fit(X, y, bags=bags)
+    >>> clf = MILESClassifier(1, sigma=0.5, C=1).fit(X, y, bags=bags)
     >>> clf.prototypes_, clf.predict([[8.9], [0.4]], bags=[5, 5])
     (array([[9.3]]), array([1]))
     >>> clf.predict_instances([[8.9], [0.4]], bags=[5, 5]).round(1)

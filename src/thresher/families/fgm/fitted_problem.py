@@ -132,17 +132,18 @@ class FittedProblem:
         if self.stop.reason is StopReason.MAX_TIME or not self.pick.units.size:
             return []
         taken, wanted, reach = self.grown.taken, self.plan.wanted, self.plan.reach
-        eliminated = reach is not None
-        below, least = (self.last if eliminated else self.pick), max(1, taken.forced)
+        below, least = (self.pick if reach is None else self.last), max(1, taken.forced)
         counts = stops(below.units.size, FINE if wanted is None else below.units.size, least)
         copies = np.isin(below.units, self.grown.copies)
         first = int(np.count_nonzero(~copies)) if copies.any() else None  # copies go first
         rests = [self._elimination(below, counts if wanted is None else counts[1:], first)]
-        if eliminated and (self.is_coarse or self.stride > 1):
+        if wanted is None or reach is None:
+            return rests
+        if self.is_coarse or self.stride > 1:
             pool = self.pool
             counts = stops(pool.units.size, min(2 * wanted, pool.units.size), min(wanted, pool.units.size))[:-1]
             rests.append(self._elimination(pool, counts))
-        if reach is not None and taken.units.size > reach:
+        if taken.units.size > reach:
             rests.append(self._elimination(taken, stops(taken.units.size, 2 * wanted, reach)[:-1], reach))
         return rests
 
