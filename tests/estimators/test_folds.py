@@ -12,7 +12,7 @@ from thresher import AlignmentPathClassifier, FGMClassifier, MILESClassifier, Sp
 from thresher.data.input import digests
 from thresher.errors import InvalidDataError
 from thresher.estimators.fgm.base import FGMBase
-from thresher.estimators.shared.folds import _cut, held_out_parts, most_folds
+from thresher.estimators.shared.folds import _cut, held_out_parts, rarest_class
 
 X, y, _ = problem(90, 40, 8)
 Z, CODES, _, _ = many_classes(97, 12, classes=4, seed=3)
@@ -91,7 +91,7 @@ def test_no_fold_is_empty_where_few_rows_have_most_of_the_weight(heavy):
 def test_as_many_folds_as_the_smallest_class_has_different_rows():
     A, labels = np.repeat(Z[:20], 3, axis=0), np.repeat(np.r_[np.zeros(17), np.ones(3)], 3)
     weights = np.ones(60)
-    assert most_folds(labels.astype(int), weights, content_of(A)) == 3
+    assert rarest_class(labels.astype(int), weights, content_of(A))[1] == 3
     assert set(fold_of(3, A, labels)) == set(fold_of(None, A, labels)) == {0, 1, 2}
     message = "cv=4 cannot be greater than the number of different samples in each class, but the smallest has 3: use"
     with pytest.raises(ValueError, match=message):
@@ -99,7 +99,7 @@ def test_as_many_folds_as_the_smallest_class_has_different_rows():
     weights[-3:] = 0.0
     assert set(fold_of(None, A, labels, weights)) == {-1, 0, 1}
     weights[-6:] = 0.0
-    assert most_folds(labels.astype(int), weights, content_of(A)) == 1
+    assert rarest_class(labels.astype(int), weights, content_of(A))[1] == 1
     with pytest.raises(ValueError, match="a class has only 1 different samples, and two folds need two of each"):
         fold_of(None, A, labels, weights)
     assert len(folds_of(None, Z, CODES)) == 5

@@ -13,7 +13,7 @@ from thresher.data.workers import Workers
 from thresher.errors import FewerFeaturesWarning, FewerFoldsWarning, InvalidDataError, warn
 from thresher.estimators.alignment.kernel_path import BeginsWith, KernelPath, formulation_of
 from thresher.estimators.alignment.svm import FoldSVMs, TrainingSet, targets_of
-from thresher.estimators.shared import FoldScore, JudgeProgress, check, cv_results, held_out_parts, most_folds
+from thresher.estimators.shared import FoldScore, JudgeProgress, check, cv_results, held_out_parts, rarest_class
 from thresher.families.alignment.path import follow
 from thresher.features.kernels.sources import Alignments, KernelSource
 from thresher.features.samples import Content
@@ -136,7 +136,7 @@ def held_out_rows(
         return []
     if check.is_integer(cv):
         check.as_integer("cv", cv, least=2)
-        fewest = most_folds(codes, weights, content)
+        _, fewest = rarest_class(codes, weights, content)
         if fewest < 2:
             message = "a class has only one sample, or equal ones, so nothing can be held out: no point is chosen by cv"
             warn(message, ConvergenceWarning)

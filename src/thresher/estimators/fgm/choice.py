@@ -17,7 +17,7 @@ from thresher.estimators.shared import (
     cv_results,
     fold_score,
     held_out_parts,
-    most_folds,
+    rarest_class,
     sampled,
 )
 from thresher.families.fgm.choice import Candidate, compared
@@ -229,11 +229,11 @@ def folds_of(cv: Any, ground: Ground, candidates: Sequence[Candidate]) -> tuple[
     """(folds to compare candidates on, why there are none); ValueError if ``cv`` is given and is not possible."""
     target = ground.target
     given = target.strata, target.weights, ground.content, ground.groups
-    most = 2 if cv is not None else most_folds(*given)
-    if most < 2:
-        counts = np.bincount(target.codes[target.weights > 0], minlength=target.classes.size)
-        label = target.classes.tolist()[counts.argmin()]
-        return [], f"class {label!r} has {counted(most, 'different sample')}, too few to hold out"
+    if cv is None:
+        code, most = rarest_class(*given)
+        if most < 2:
+            what = "different sample" if ground.groups is None else "group"
+            return [], f"class {target.classes.tolist()[code]!r} has {counted(most, what)}, too few to hold out"
     folds = held_out_parts(cv, *given)
     try:
         check_comparable(target, candidates, folds)

@@ -19,7 +19,7 @@ from thresher.estimators.shared.cross_validation import (
     fold_score,
     warn_of_scoring,
 )
-from thresher.estimators.shared.folds import held_out_parts, most_folds, sampled
+from thresher.estimators.shared.folds import held_out_parts, rarest_class, sampled
 from thresher.estimators.shared.progress import (
     JudgeProgress,
     PointProgress,
@@ -54,8 +54,8 @@ __all__ = [
     "cv_results",
     "fold_score",
     "held_out_parts",
-    "most_folds",
     "probabilities",
+    "rarest_class",
     "sampled",
     "warn_of_scoring",
 ]

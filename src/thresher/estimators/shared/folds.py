@@ -58,12 +58,17 @@ def held_out_parts(
     return folds
 
 
-def most_folds(codes: np.ndarray, weights: np.ndarray, content: Content, groups: np.ndarray | None = None) -> int:
-    """How many folds there can be: as many as the class with the fewest has different samples of a positive weight.
+def rarest_class(
+    codes: np.ndarray, weights: np.ndarray, content: Content, groups: np.ndarray | None = None
+) -> tuple[int, int]:
+    """(the class with the fewest different samples of a positive weight, how many it has): there can be so many folds.
 
-    With groups as many as that class has groups. Parameters as in ``held_out_parts``.
+    With groups that with the fewest groups. Parameters as in ``held_out_parts``.
     """
-    return Dealt.of(np.flatnonzero(weights > 0), codes, weights, content, groups).most
+    rows = np.flatnonzero(weights > 0)
+    counts = Dealt.of(rows, codes, weights, content, groups).counts
+    rarest = int(counts.argmin())
+    return int(np.unique(codes[rows])[rarest]), int(counts[rarest])
 
 
 def sampled(number: int, codes: np.ndarray, weights: np.ndarray, content: Content) -> np.ndarray | None:
@@ -132,15 +137,15 @@ class Dealt:
         return self.codes[self._order[self._starts]]
 
     @cached_property
-    def most(self) -> int:
-        """How many folds there can be."""
+    def counts(self) -> np.ndarray:
+        """How many different samples, or groups, each class has; there can be as many folds as the rarest has."""
         if self.groups is None:
-            return int(np.bincount(self._classes).min())
-        return int(np.count_nonzero(self._shares_of_groups, axis=0).min())
+            return np.bincount(self._classes)
+        return np.count_nonzero(self._shares_of_groups, axis=0)
 
     def folds(self, count: int | None) -> np.ndarray:
         """Which of ``count`` folds holds each sample out; None: FOLDS, or as many as there can be."""
-        most, what = self.most, "different samples" if self.groups is None else "groups of samples"
+        most, what = int(self.counts.min()), "different samples" if self.groups is None else "groups of samples"
         if count is None:
             ensure(most > 1, f"nothing can be held out: a class has only {most} {what}, and two folds need two of each")
             count = min(FOLDS, most)
