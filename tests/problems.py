@@ -54,7 +54,7 @@ def tried(clf, name="C"):
 
 def content_of(X):
     """What the rows of X hold, as a fit has it."""
-    return Content.of(as_design(X), None, None, X.shape[0], Trace())
+    return Content.of(as_design(X), lambda: None, None, X.shape[0], Trace())
 
 
 def folds_of(count, X, labels, weights=None):

@@ -98,7 +98,7 @@ def test_options_reach_the_estimator(folder):
     clf = thresher.load(folder / "o.json")
     named = {"sigma": "search", "C": "auto", "loss": "logistic", "scale": "max", "class_weight": "balanced"}
     assert named.items() <= clf.get_params().items()
-    assert "the best of 24 combinations of sigma, C and elimination" in " ".join(shown.split())
+    assert "the best of 21 combinations of sigma, C and elimination" in " ".join(shown.split())
     lines = thresh("predict", "o.json", "data.npz", "--out", "-", "--probabilities", folder=folder).stdout.splitlines()
     chances = np.array([[float(part) for part in line.split("\t")[2:]] for line in lines])
     np.testing.assert_allclose(chances, clf.predict_proba(X, bags=BAGS))

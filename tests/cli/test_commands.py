@@ -114,7 +114,7 @@ def test_select_finds_what_the_estimator_does(folder, made):
 @pytest.mark.parametrize(
     ("options", "C", "elimination", "chosen"),
     [
-        ((), "auto", "auto", 8),
+        ((), "auto", "auto", 7),
         (("--C", "auto", "--no-elimination"), "auto", False, 4),
         (("--elimination",), "auto", True, 4),
         (("--C", 0.5), 0.5, "auto", 2),

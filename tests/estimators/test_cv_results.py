@@ -48,12 +48,20 @@ def test_the_keys_types_and_values_are_those_of_a_search():
 
 @pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite")
 @pytest.mark.parametrize("lost", [[1], [0, 2], [0, 1, 2, 3]])
-def test_candidates_without_a_mean_are_last(lost):
+def test_candidates_without_a_score_are_last(lost):
     table = SCORES.copy()
-    table[1, lost] = np.nan
+    table[:, lost] = np.nan
     ours, theirs = cv_results(PARAMS, table), searched(table)
     assert np.array_equal(ours["rank_test_score"], theirs["rank_test_score"])
     assert np.array_equal(ours["mean_test_score"], theirs["mean_test_score"], equal_nan=True)
+
+
+def test_candidates_that_were_left_out_rank_after_those_that_were_not():
+    table = np.array([[0.9, 0.5, 0.7, 0.6], [np.nan, 0.5, 0.3, 0.4], [np.nan, 0.5, np.nan, 0.2]])
+    results = cv_results(PARAMS, table)
+    np.testing.assert_allclose(results["mean_test_score"], [0.9, 0.5, 0.5, 0.4])
+    np.testing.assert_allclose(results["std_test_score"], np.nanstd(table, axis=0))
+    assert results["rank_test_score"].tolist() == [4, 1, 3, 2]
 
 
 def test_the_scores_are_copied():

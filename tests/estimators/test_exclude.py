@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.model_selection import StratifiedKFold
 
 import thresher
 from tests.problems import many_classes, problem
@@ -15,7 +16,7 @@ from thresher.data.input.validation import as_design
 X, y, _ = problem(60, 40, 4)
 STORAGES = [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_array, lambda A: as_design(np.asarray(A))]
 WAYS = [
-    {}, {"elimination": False}, {"n_candidates": 2.0}, {"C": "auto", "cv": 3},
+    {}, {"elimination": False}, {"n_candidates": 2.0}, {"C": "auto", "cv": StratifiedKFold(3)},
     {"loss": "logistic", "n_candidates": 3.0},
 ]  # fmt: skip
 

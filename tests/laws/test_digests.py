@@ -152,8 +152,8 @@ def test_all_columns_count_unless_there_are_too_many_entries(monkeypatch):
 
 def test_a_bag_has_a_digest_of_its_rows_in_any_order():
     owner, order = np.arange(60) % 7, np.random.default_rng(2).permutation(60)
-    whole = Content.of(as_design(X), None, owner, 7, Trace()).digests
-    mixed_up = Content.of(as_design(X[order]), None, owner[order], 7, Trace()).digests
+    whole = Content.of(as_design(X), lambda: None, owner, 7, Trace()).digests
+    mixed_up = Content.of(as_design(X[order]), lambda: None, owner[order], 7, Trace()).digests
     np.testing.assert_array_equal(whole, mixed_up)
     assert np.unique(whole).size == 7
     one = combined(np.zeros(3, dtype=np.uint64), np.array([0, 0, 1]), 3)
@@ -162,7 +162,7 @@ def test_a_bag_has_a_digest_of_its_rows_in_any_order():
 
 def test_what_was_read_is_in_the_trace():
     trace = Trace()
-    content = Content.of(as_design(X), SOME, None, 60, trace)
+    content = Content.of(as_design(X), lambda: SOME, None, 60, trace)
     np.testing.assert_array_equal(content.digests, written(X, SOME))
     assert content.digests is content.digests
     assert [(step.kind, step.passes) for step in trace.steps] == [("digest", SOME.size / 150)]

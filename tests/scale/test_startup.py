@@ -31,7 +31,7 @@ print(loops.total(), *(name for name, count in loops.items() if count > 1))
 """
 # first calls, and the largest number of loops, with their helpers, that each may compile
 FIRST = {
-    "FGM, C order": ("from thresher import FGMClassifier as C; C(5).fit(X, y)", 5),
+    "FGM, C order": ("from thresher import FGMClassifier as C; C(5).fit(X, y)", 8),
     "FGM by rule, C order": ("from thresher import FGMClassifier as C; C(5, C=1, elimination=True).fit(X, y)", 4),
     "FGM by rule, CSR": ("from thresher import FGMClassifier as C; C(5, C=1, elimination=True).fit(S, y)", 10),
     "SparseSVC, C order": ("from thresher import SparseSVC as C; C().fit(X, y)", 3),

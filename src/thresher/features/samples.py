@@ -150,9 +150,12 @@ class Base:
 
     @property
     def content(self) -> "Content":
-        """What the samples hold, for folds; it keeps nothing of the statistics."""
-        ids = digested_columns(self.design, self.table, self.total, int(np.count_nonzero(self.weights)))
-        return Content.of(self.design, ids, self.owner, self.sample_weights.size, self.trace)
+        """What the samples hold, for folds: nothing is computed before it is asked for."""
+
+        def columns() -> np.ndarray | None:
+            return digested_columns(self.design, self.table, self.total, int(np.count_nonzero(self.weights)))
+
+        return Content.of(self.design, columns, self.owner, self.sample_weights.size, self.trace)
 
     def of_rows(self, rows: np.ndarray) -> "Base | None":
         """Some rows, sorted, with statistics of these; None if the design cannot be read so."""
@@ -225,18 +228,24 @@ class Content:
 
     @classmethod
     def of(
-        cls, design: Design, ids: np.ndarray | None, owner: np.ndarray | None, n_samples: int, trace: Trace
+        cls,
+        design: Design,
+        columns: Callable[[], np.ndarray | None],
+        owner: np.ndarray | None,
+        n_samples: int,
+        trace: Trace,
     ) -> "Content":
-        """Digests of ``n_samples`` samples by the columns ``ids`` of a design (None: all), which is then read.
+        """Digests of ``n_samples`` samples by some ``columns()`` of a design (None: all), which is then read.
 
         They are the same in any storage: see ``Design.row_digests``. ``owner`` is the sample that each row belongs to
         (None: each row is one); the digest of a bag does not depend on the order of its rows.
         """
 
         def read() -> np.ndarray:
-            columns = np.arange(design.width) if ids is None else ids
-            with trace.step("digest", *design.take_cost(columns)):
-                rows = design.row_digests(columns)
+            chosen = columns()
+            ids = np.arange(design.width) if chosen is None else chosen
+            with trace.step("digest", *design.take_cost(ids)):
+                rows = design.row_digests(ids)
             return rows if owner is None else combined(rows, owner, n_samples)
 
         return cls(read)

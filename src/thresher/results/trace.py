@@ -132,7 +132,7 @@ class Trace:
     steps: list[Step] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
     begun: float = field(default_factory=lambda: time.perf_counter())  # looked up each time: tests replace the clock
-    _under_way: set[str] = field(default_factory=set, repr=False, compare=False)
+    _under_way: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     @contextmanager
     def step(self, kind: str, passes: float = 0.0, n_bytes: int = 0) -> Iterator[None]:

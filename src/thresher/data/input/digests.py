@@ -8,7 +8,7 @@ from thresher.loops.moments import NONZERO
 
 MOST_ENTRIES = 1 << 26  # about so many non-zero entries are hashed, at most
 ENOUGH, ENOUGH_OF_A_ROW = 1 << 24, 64  # ... and no more than these, and these of each row
-PARTS = 1 << 20  # shares of non-zero entries are counted in so many parts, so that rounding of sums does not matter
+PARTS = 1 << 16  # shares of non-zero entries are counted in so many parts, so that rounding of sums does not matter
 
 
 def digested_columns(design: Design, table: np.ndarray, total: float, n_rows: int) -> np.ndarray | None:
