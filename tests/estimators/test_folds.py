@@ -240,3 +240,28 @@ def test_groups_are_routed_where_they_are_asked_for():
     for fitted, given in ((apart[0], None), (together[0], groups[train])):
         expected = clone(clf).fit(X[train], y[train], groups=given)
         np.testing.assert_array_equal(fold_scores(fitted), fold_scores(expected))
+
+
+def test_equal_rows_of_several_classes_are_held_out_together():
+    """Else labels without meaning would be predicted worse than by chance."""
+    A = np.repeat(RNG.standard_normal((40, 3)), 2, axis=0)
+    labels = RNG.permutation(np.repeat([0, 1], 40))
+    for weights in (np.ones(80), RNG.integers(1, 4, 80).astype(float)):
+        tests = held_out_parts(5, labels, weights, content_of(A))
+        assert sorted(np.concatenate(tests)) == list(range(80))
+        for test in tests:
+            assert len(np.unique(test // 2)) == len(test) / 2
+            assert 10 <= len(test) <= 22
+            assert len(np.unique(labels[test])) == 2
+    few = np.array([[0.0], [1.0], [0.0], [1.0], [0.0]])
+    assert len(held_out_parts(2, np.array([0, 0, 1, 1, 1]), np.ones(5), content_of(few))) == 2
+
+
+def test_groups_are_dealt_so_that_each_training_part_has_all_classes():
+    labels, groups = np.repeat([0, 1, 0, 0, 1, 1], 10), np.repeat([0, 2, 0, 2, 1, 1], 10)
+    for seed in range(20):
+        A = np.random.default_rng(seed).standard_normal((60, 4))
+        parts = held_out_parts(2, labels, np.ones(60), content_of(A), groups)
+        assert {tuple(np.unique(groups[test])) for test in parts} == {(2,), (0, 1)}
+    clf = FGMClassifier(2).fit(A, labels, groups=np.repeat([0, 0, 1, 1, 0, 2], 10))
+    assert hasattr(clf, "cv_results_") or "missing a class" in clf.by_rule_

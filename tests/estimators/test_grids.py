@@ -33,7 +33,7 @@ def weak(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("seed", "least"), [(3, 0.69), (4, 0.61), (5, 0.70)])
+@pytest.mark.parametrize(("seed", "least"), [(3, 0.66), (4, 0.61), (5, 0.70)])
 def test_the_defaults_see_weak_signals(seed, least):
     """The paper's grid has .573, .547 and .667, an l1 logistic regression .717, .643 and .723."""
     A, labels, B, truth = weak(seed)

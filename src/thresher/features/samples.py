@@ -1,5 +1,6 @@
 """What a fit is given: samples, what must and must not be selected, and X, which is read once."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,7 +18,7 @@ from thresher.data.workers import Workers
 from thresher.errors import InvalidDataError, UnsupportedDesignError
 from thresher.features.fitted_columns import ColumnFeatures
 from thresher.loops.moments import LARGEST, SUM
-from thresher.results import Trace
+from thresher.results import Step, Trace
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,9 @@ class Samples:
     weights: np.ndarray
     owner: np.ndarray | None = None
 
-    def of_rows(self, rows: np.ndarray, X: Any) -> "Samples":
-        """Some rows, each of them a sample; ``X`` has them."""
-        return Samples(X, self.y[rows], self.weights[rows])
+    def of_rows(self, rows: np.ndarray, X: Any, weights: np.ndarray) -> "Samples":
+        """Some rows, each of them a sample with a weight of its own; ``X`` has them."""
+        return Samples(X, self.y[rows], weights)
 
     def by_row(self, values: np.ndarray) -> np.ndarray:
         """One of ``values``, which are those of the samples, for each row of X."""
@@ -157,14 +158,14 @@ class Base:
 
         return Content.of(self.design, columns, self.owner, self.sample_weights.size, self.trace)
 
-    def of_rows(self, rows: np.ndarray) -> "Base | None":
-        """Some rows, sorted, with statistics of these; None if the design cannot be read so."""
-        with self.trace.step("extract", *self.design.check_cost()):
-            design = self.design.of_rows(rows)
-            if design is None:
-                return None
-            weights = self.weights[rows]
-            anchor, table = design.statistics(weights)
+    def of_rows(self, rows: np.ndarray, weights: np.ndarray) -> "Base | None":
+        """Some rows, sorted, with other weights and statistics of these; None if the design cannot be read so."""
+        begun = time.perf_counter()
+        design = self.design.of_rows(rows)
+        if design is None:
+            return None
+        anchor, table = design.statistics(weights)
+        self.trace.steps.append(Step("extract", time.perf_counter() - begun, *self.design.check_cost()))
         return replace(self, design=design, anchor=anchor, table=table, weights=weights, sample_weights=weights)
 
     def scaled(self, scale: str | None, *, centre: bool) -> tuple[Design, str | None]:

@@ -137,13 +137,15 @@ class Target(ABC):
         """
 
     @abstractmethod
-    def of_samples(self, samples: np.ndarray) -> Self:
+    def of_samples(self, samples: np.ndarray, weights: np.ndarray) -> Self:
         """The same for some of the samples.
 
         Parameters
         ----------
         samples : ndarray of int64
             Their numbers, sorted without duplicates.
+        weights : ndarray of shape (n_some,)
+            Their weights.
 
         Returns
         -------

@@ -106,9 +106,8 @@ class ClassTarget(Target):
             return [self.loss.problem(y, cost, self.shift, share=share) for y in np.atleast_2d(signs)]
         return [self.loss.problem(signs.ravel(), np.tile(cost, len(signs)), self.shift, len(signs), share)]
 
-    def of_samples(self, samples: np.ndarray) -> "ClassTarget":
+    def of_samples(self, samples: np.ndarray, weights: np.ndarray) -> "ClassTarget":
         """See Target."""
-        weights = self.weights[samples]
         loss = self.loss.of_share(np.count_nonzero(weights) / np.count_nonzero(self.weights))
         return replace(self, codes=self.codes[samples], weights=weights, loss=loss)
 

@@ -354,7 +354,11 @@ class FGMBase(LinearClassifier):
         *names, last = varied(self.cv_results_)
         n_folds = sum(key.startswith("split") for key in self.cv_results_)
         what = f"combinations of {', '.join(names)} and {last}" if names else f"values of {last}"
-        return f"{what} by {counted(n_folds, 'fold')}"
+        means = self.cv_results_["mean_test_score"]
+        scores = [column for key, column in self.cv_results_.items() if key.startswith("split")]
+        lasted = int(np.count_nonzero(~np.isnan(scores).any(axis=0)))
+        some = f", {lasted} of them by all" if 0 < lasted < means.size else ""
+        return f"{what} by {counted(n_folds, 'fold')}{some}"
 
     def _origin(self) -> list[str]:
         numbers = self.path_.numbers

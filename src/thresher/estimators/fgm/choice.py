@@ -1,7 +1,6 @@
 """The choice of C, of elimination and of a variant of the features, by cross-validation inside a fit."""
 
 import itertools
-import math
 import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from thresher.errors import brief, warn
 from thresher.estimators.shared import (
     INTEGER,
     FoldScore,
+    Sample,
     cv_results,
     fold_score,
     held_out_parts,
@@ -24,7 +24,6 @@ from thresher.families.fgm.choice import Candidate, compared
 from thresher.families.fgm.spec import FitSpec
 from thresher.features.base import Features
 from thresher.features.samples import Base, Content, Samples
-from thresher.optim.solvers.solution import out_of_time
 from thresher.results import Trace, counted
 from thresher.state import integer
 from thresher.targets.base import Target
@@ -129,6 +128,8 @@ class Ground:
         Makes the features of ``base`` and ``samples``.
     C_ratio : float, default=1.0
         The usual C here, as a multiple of that of the fit.
+    rows : ndarray of int64, default=None
+        The numbers of the samples in the fit; None: they are all.
     """
 
     base: Base
@@ -138,20 +139,27 @@ class Ground:
     groups: np.ndarray | None
     made: Callable[[Base, Samples], Features]
     C_ratio: float = 1.0
+    rows: np.ndarray | None = None
 
     @cached_property
     def features(self) -> Features:
         """What is selected from."""
         return self.made(self.base, self.samples)
 
-    def of_rows(self, rows: np.ndarray) -> "Ground | None":
-        """Some samples; None if they are bags of rows, or the design cannot read some rows alone."""
-        base = None if self.samples.owner is not None else self.base.of_rows(rows)
+    def of_rows(self, sample: Sample) -> "Ground | None":
+        """Some samples; None if they are bags of rows, or the design cannot read some rows alone.
+
+        Their weights are multiplied, unless the loss takes none.
+        """
+        rows = sample.rows
+        weights = self.target.weights[rows] * (sample.factors if self.target.loss.is_weighted else 1.0)
+        base = None if self.samples.owner is not None else self.base.of_rows(rows, weights)
         if base is None:
             return None
-        target, groups = self.target.of_samples(rows), None if self.groups is None else self.groups[rows]
-        samples, content = self.samples.of_rows(rows, base.design), self.content.of_rows(rows)
-        return Ground(base, samples, target, content, groups, self.made, target.default_C / self.target.default_C)
+        target, groups = self.target.of_samples(rows, weights), None if self.groups is None else self.groups[rows]
+        samples, content = self.samples.of_rows(rows, base.design, weights), self.content.of_rows(rows)
+        ratio = target.default_C / self.target.default_C
+        return Ground(base, samples, target, content, groups, self.made, ratio, rows)
 
 
 def choose(whole: Ground, spec: FitSpec, wish: Wish, trace: Trace) -> Choice:
@@ -170,8 +178,8 @@ def choose(whole: Ground, spec: FitSpec, wish: Wish, trace: Trace) -> Choice:
     if len(candidates) == 1 and len(features.settings) == 1:
         warn_of_no_choice(wish, spec, whole.groups)
         return Choice(features, spec, C, by_rule=why)
-    rows = rows_to_compare_on(whole, wish, spec.wanted(features))
-    ground = whole if rows is None else whole.of_rows(rows) or whole
+    sample = samples_to_compare_on(whole, wish, spec.wanted(features))
+    ground = whole if sample is None else whole.of_rows(sample) or whole
     folds, impossible = folds_of(wish.cv, ground, candidates)
     if impossible and len(features.settings) > 1:
         names = " and ".join(features.settings[0])
@@ -181,7 +189,7 @@ def choose(whole: Ground, spec: FitSpec, wish: Wish, trace: Trace) -> Choice:
     judge: FoldScore = ground.target.score
     if wish.scoring is not None:
         known = ground.target.classes, ground.target.codes, folds, ground.target.weights
-        judge = fold_score(wish.scoring, *known, wish.owner)
+        judge = fold_score(wish.scoring, *known, wish.owner, ground.rows)
     apart = trace if ground is whole else Trace(begun=trace.begun)
     choice = best_of(features, ground, spec, candidates, usual, folds, judge, apart)
     if ground is not whole:  # a scan of some rows is a part of a pass
@@ -199,22 +207,26 @@ def warn_of_no_choice(wish: Wish, spec: FitSpec, groups: np.ndarray | None) -> N
             warn(f"{shown} has no effect, since nothing is chosen: set {lacking}, or leave {name} out")
 
 
-def rows_to_compare_on(ground: Ground, wish: Wish, wanted: int | None) -> np.ndarray | None:
-    """Some samples that stand for all in a choice; None: all of them, as where the folds of ``cv`` are given.
+def samples_to_compare_on(ground: Ground, wish: Wish, wanted: int | None) -> Sample | None:
+    """Some samples that stand for all in a choice; None: all of them, as where folds or groups are given.
 
-    "auto": FEWEST_ROWS to MOST_ROWS, by the work that each of them makes, but more if a class would have less than
-    RAREST.
+    "auto": FEWEST_ROWS to MOST_ROWS, by the work that each of them makes. A class has RAREST of them, if there are so
+    many. Where all are compared, those without weight are left out: how models are solved depends on the number.
     """
     target, design, number = ground.target, ground.features.design, wish.choose_rows
-    if number is None or not (wish.cv is None or isinstance(wish.cv, numbers.Integral)):
+    most: Any = number
+    counted_folds = wish.cv is None or isinstance(wish.cv, numbers.Integral)
+    if number is None or not counted_folds or ground.groups is not None:
         return None
     if number == "auto":
-        counts = np.bincount(target.codes[target.weights > 0], minlength=target.classes.size)
         work = SCANS * design.entries * design.entry_cost / design.shape[0] + FITS * float(wanted or 0) ** 2
-        number = int(min(MOST_ROWS, max(FEWEST_ROWS, MOST_WORK / work)))
-        number = max(number, math.ceil(RAREST * counts.sum() / max(1, counts.min())))
-    rows = sampled(int(number), target.codes, target.weights, ground.content)
-    return None if rows is None or rows.size == target.codes.size else rows
+        most = int(min(MOST_ROWS, max(FEWEST_ROWS, MOST_WORK / work)))
+    least = max(int(wish.cv or 0), min(RAREST, most // target.classes.size))
+    sample = sampled(most, least, target.codes, target.weights, ground.content)
+    counts = target.weights > 0
+    if sample is None and not counts.all():
+        return Sample(np.flatnonzero(counts), np.ones(np.count_nonzero(counts)))
+    return sample
 
 
 def candidates_of(usual: Candidate, *, any_C: bool, any_kind: bool) -> list[Candidate]:
@@ -234,8 +246,8 @@ def folds_of(cv: Any, ground: Ground, candidates: Sequence[Candidate]) -> tuple[
         if most < 2:
             what = "different sample" if ground.groups is None else "group"
             return [], f"class {target.classes.tolist()[code]!r} has {counted(most, what)}, too few to hold out"
-    folds = held_out_parts(cv, *given)
     try:
+        folds = held_out_parts(cv, *given)
         check_comparable(target, candidates, folds)
     except ValueError as error:
         if cv is not None:
@@ -278,12 +290,12 @@ def best_of(
             share = CHOOSING_TIME * (number + 1) / len(settings)
             limited = replace(spec, deadline=trace.begun + share * (spec.deadline - trace.begun))
         tables.append(compared(variant, target, limited, here, folds, judge, trace))
-        if out_of_time(limited.deadline):
-            tables[-1][:] = np.nan
     table = np.stack(tables, axis=1)  # (folds, variants, candidates)
-    means = np.nan_to_num(table.mean(axis=0), nan=-np.inf)
-    late = bool(np.isinf(means).all())
+    counts = np.count_nonzero(~np.isnan(table), axis=0)
+    late = not counts.any()
+    means = np.where(counts == counts.max(), np.nan_to_num(table).sum(axis=0) / max(1, counts.max()), -np.inf)
     if late:
+        means[:] = -np.inf
         means[len(settings) // 2, candidates.index(usual)] = 0.0
     places = itertools.product(range(len(settings)), range(len(candidates)))
     best, place = max(places, key=lambda place: (means[place], place[0], -place[1]))

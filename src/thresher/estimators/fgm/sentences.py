@@ -39,6 +39,8 @@ def against_the_rule(results: dict[str, Any], best: int, usual: int) -> str:
         return f": the usual {rule}"
     scores = np.array([of_fold for key, of_fold in results.items() if key.startswith("split")])
     both = scores[~np.isnan(scores[:, usual])]  # the usual one may have been left out after some folds
+    if not len(both):
+        return f": {chosen}"
     differences = both[:, best] - both[:, usual]
     if not differences.any():
         return f": {chosen}, level with the usual {rule}"

@@ -19,7 +19,7 @@ from thresher.estimators.shared.cross_validation import (
     fold_score,
     warn_of_scoring,
 )
-from thresher.estimators.shared.folds import held_out_parts, rarest_class, sampled
+from thresher.estimators.shared.folds import Sample, held_out_parts, rarest_class, sampled
 from thresher.estimators.shared.progress import (
     JudgeProgress,
     PointProgress,
@@ -48,6 +48,7 @@ __all__ = [
     "PrecomputedScores",
     "Progress",
     "RankedInputs",
+    "Sample",
     "StepProgress",
     "StreamProgress",
     "check",

@@ -326,7 +326,8 @@ class FeatureEstimator(TransformerMixin, BaseEstimator):
         if np.isnan(means).all():
             return ""
         name = self._score_name if isinstance(self._score_name, str) else "score"
-        return f"{name} {np.nanmax(means):.4f}, the best of {np.count_nonzero(~np.isnan(means)):,} {self._candidates}"
+        best = means[self.cv_results_["rank_test_score"].argmin()]  # means of those left out are over fewer folds
+        return f"{name} {best:.4f}, the best of {np.count_nonzero(~np.isnan(means)):,} {self._candidates}"
 
     @property
     def _score_name(self) -> Any:

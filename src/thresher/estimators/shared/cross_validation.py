@@ -29,10 +29,12 @@ def fold_score(
     folds: list[np.ndarray],
     sample_weight: ArrayLike | None,
     owner: str,
+    rows: np.ndarray | None = None,
 ) -> FoldScore:
     """A scorer of scikit-learn as a function of (scores of all rows, a fold), tried on all folds before any is solved.
 
-    ``sample_weight`` is what was given; ``owner`` is the class that messages name.
+    ``sample_weight`` is what was given; ``owner`` is the class that messages name. ``rows`` are numbers that scorers
+    are told instead of those of the rows here.
     """
     weights = None if sample_weight is None else sample_weights(sample_weight, codes.size)
     scorer = _checked_scorer(scoring, classes)
@@ -43,7 +45,11 @@ def fold_score(
     def score(scores: np.ndarray, test: np.ndarray) -> float:
         options = {"sample_weight": weights[test]} if weighted and weights is not None else {}
         scores = scores[:, 0] if n_outputs == 1 and scores.ndim > 1 else scores
-        return scorer(PrecomputedScores(classes, scores), test, y[test], **options)
+        if rows is None:
+            return scorer(PrecomputedScores(classes, scores), test, y[test], **options)
+        known = np.zeros((rows[-1] + 1, *scores.shape[1:]))
+        known[rows] = scores
+        return scorer(PrecomputedScores(classes, known), rows[test], y[test], **options)
 
     blank = np.zeros(y.shape if n_outputs == 1 else (y.size, n_outputs))
     trial = _tried(lambda: [score(blank, test) for test in folds], scoring, classes, owner)

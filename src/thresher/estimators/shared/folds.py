@@ -6,7 +6,7 @@ Those of an integer follow from what samples hold, not from their order: docs/th
 import importlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def held_out_parts(
         given = () if groups is None else (groups[rows],)
         splits = check_cv(cv, codes[rows], classifier=True).split(rows, codes[rows], *given)
         pairs = [(rows[train], rows[test]) for train, test in splits]
-    elif hasattr(cv, "__iter__"):
+    elif hasattr(cv, "__iter__") and getattr(cv, "ndim", 1):
         if groups is not None:
             warn("groups has no effect, since cv lists the folds: leave one of them out")
         pairs = [(np.arange(codes.size)[train], np.arange(codes.size)[test]) for train, test in cv]
@@ -71,16 +71,22 @@ def rarest_class(
     return int(np.unique(codes[rows])[rarest]), int(counts[rarest])
 
 
-def sampled(number: int, codes: np.ndarray, weights: np.ndarray, content: Content) -> np.ndarray | None:
-    """About ``number`` different samples, sorted, and all that are equal to them; None: there are no more.
+class Sample(NamedTuple):
+    """Some samples that stand for all: their numbers, sorted, and by what their weights are to be multiplied."""
 
-    Each class has the share that it has of all, and two samples at least. They follow from what samples hold, not from
-    their order. Other parameters as in ``held_out_parts``.
+    rows: np.ndarray
+    factors: np.ndarray
+
+
+def sampled(number: int, least: int, codes: np.ndarray, weights: np.ndarray, content: Content) -> Sample | None:
+    """About ``number`` different samples, and all that are equal to them; None: there are no more.
+
+    Each class has the share that it has of all, but ``least`` samples if it has so many; their factors make up for it.
+    They follow from what samples hold, not from their order. Other parameters as in ``held_out_parts``.
     """
     rows = np.flatnonzero(weights > 0)
-    if rows.size <= number:
-        return None
-    return rows[Dealt.of(rows, codes, weights, content, None).first(number)]
+    found = Dealt.of(rows, codes, weights, content, None).first(number, least)
+    return None if found is None else Sample(rows[found.rows], found.factors)
 
 
 def _test_part(fold: int, train: np.ndarray, test: np.ndarray, counts: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -101,8 +107,7 @@ def _test_part(fold: int, train: np.ndarray, test: np.ndarray, counts: np.ndarra
 class Dealt:
     """Samples with a positive weight that are dealt to folds: class, weight, digest and, if any, group of each.
 
-    Equal samples of a class are dealt together, as one that has their weight: so integer weights are the same as
-    repeated samples.
+    Equal samples are dealt together, as one that has their weight: so integer weights are the same as repeated samples.
     """
 
     codes: np.ndarray
@@ -156,20 +161,43 @@ class Dealt:
             )
         return self._folds_of_samples(count) if self.groups is None else self._folds_of_groups(count)[self.groups]
 
-    def first(self, number: int) -> np.ndarray:
-        """The first samples of each class, in the order of digests, about ``number`` different ones; sorted."""
+    def first(self, number: int, least: int) -> Sample | None:
+        """The first samples of each class in the order of digests: see ``sampled``."""
         counts = np.bincount(self._classes)
-        kept = np.minimum(counts, np.maximum(2, np.ceil(counts * (number / counts.sum()))))
+        if counts.sum() <= number:
+            return None
+        shares = counts * (number / counts.sum())
+        kept = np.minimum(counts, np.maximum(least, np.ceil(shares)))
+        factors = np.where(kept > np.ceil(shares), shares / kept, 1.0)
         place = np.arange(self._starts.size) - np.repeat(np.cumsum(counts) - counts, counts)
         chosen = np.repeat(place < kept[self._classes], np.diff(self._starts, append=self.codes.size))
-        return np.sort(self._order[chosen])
+        rows = np.sort(self._order[chosen])
+        return Sample(rows, factors[self.codes[rows]])
 
     def _folds_of_samples(self, count: int) -> np.ndarray:
-        """The fold of each sample: classes, in the order of digests, are cut into folds of about equal weight."""
-        of_each = np.add.reduceat(self.weights[self._order], self._starts)
-        cuts = np.flatnonzero(np.diff(self._classes)) + 1
-        # classes begin at different folds, so that those with one sample more are not the same in all
-        folds = np.concatenate([(_cut(own, count) + code) % count for code, own in enumerate(np.split(of_each, cuts))])
+        """The fold of each sample: classes, in the order of digests, are cut into folds of about equal weight.
+
+        What has samples in several classes is dealt after that, as groups are.
+        """
+        of_each, classes = np.add.reduceat(self.weights[self._order], self._starts), self._classes
+        folds, held = np.empty(of_each.size, dtype=np.int64), np.zeros((count, int(classes.max()) + 1))
+        shares = of_each / np.bincount(classes, of_each)[classes]
+        digests, of_digest, times = np.unique(
+            self.digests[self._order[self._starts]], return_inverse=True, return_counts=True
+        )
+        alone = times[of_digest] == 1
+        for code, own in enumerate(np.split(np.arange(classes.size), np.flatnonzero(np.diff(classes)) + 1)):
+            own = own[alone[own]]
+            if own.size:  # classes begin at different folds: those with one sample more are not the same in all
+                folds[own] = (_cut(of_each[own], count) + code) % count
+                np.add.at(held[:, code], folds[own], shares[own])
+        if not alone.all():
+            several = np.flatnonzero(times > 1)
+            table = np.zeros((digests.size, held.shape[1]))
+            table[of_digest, classes] = shares
+            dealt = np.zeros(digests.size, dtype=np.int64)
+            dealt[several] = _dealt(table[several], digests[several], held)
+            folds[~alone] = dealt[of_digest[~alone]]
         out = np.empty(self.codes.size, dtype=np.int64)
         out[self._order] = np.repeat(folds, np.diff(self._starts, append=self.codes.size))
         return out
@@ -183,15 +211,9 @@ class Dealt:
         return shares / shares.sum(axis=0)
 
     def _folds_of_groups(self, count: int) -> np.ndarray:
-        """The fold of each group: the largest first, each to where its classes have the least weight so far."""
+        """The fold of each group."""
         shares = self._shares_of_groups
-        order = np.lexsort((self._digests_of_groups, -shares.sum(axis=1).round(DECIMALS)))
-        folds, held = np.empty(order.size, dtype=np.int64), np.zeros((count, shares.shape[1]))
-        for group in order.tolist():
-            worse = (held @ shares[group]).round(DECIMALS)  # what squares of shares grow by, but for what is the same
-            folds[group] = np.lexsort((held.sum(axis=1).round(DECIMALS), worse))[0]
-            held[folds[group]] += shares[group]
-        return folds
+        return _dealt(shares, self._digests_of_groups, np.zeros((count, shares.shape[1])))
 
     @property
     def _digests_of_groups(self) -> np.ndarray:
@@ -203,6 +225,26 @@ class Dealt:
         kept, out = order[first], np.zeros(int(groups.max()) + 1, dtype=np.uint64)
         np.add.at(out, groups[kept], mixed(self.digests[kept] + self.codes[kept].astype(np.uint64)))
         return out
+
+
+def _dealt(shares: np.ndarray, digests: np.ndarray, held: np.ndarray) -> np.ndarray:
+    """The fold of each group: the largest first, each to where its classes have the least weight so far.
+
+    ``shares`` (groups, classes) are those of the weight of each class, ``held`` (folds, classes) what folds have
+    already. If a fold would get all of a class, those with the most classes come first.
+    """
+    size, spread = -shares.sum(axis=1).round(DECIMALS), -np.count_nonzero(shares, axis=1)
+    for order in (np.lexsort((digests, size)), np.lexsort((digests, size, spread))):
+        folds, now = np.empty(digests.size, dtype=np.int64), held.copy()
+        for group in order.tolist():
+            own = shares[group]
+            all_of_one = ((now + own)[:, own > 0.0] >= 1.0 - NUDGE).any(axis=1)
+            worse = (now @ own).round(DECIMALS)  # what squares of shares grow by, but for what is the same
+            folds[group] = np.lexsort((now.sum(axis=1).round(DECIMALS), worse, all_of_one))[0]
+            now[folds[group]] += own
+        if now.max() < 1.0 - NUDGE:
+            break
+    return folds
 
 
 def _numbered(values: np.ndarray) -> np.ndarray:

@@ -25,6 +25,7 @@ from thresher.families.fgm.fitted_problem import CLEARLY, FittedProblem
 from thresher.families.fgm.spec import FitPlan, FitSpec
 from thresher.features.base import Features
 from thresher.optim.problems.margins import Problem
+from thresher.optim.solvers.solution import out_of_time
 from thresher.results import StopReason, Trace
 from thresher.targets.base import Target
 
@@ -81,12 +82,13 @@ def compared(
 ) -> np.ndarray:
     """The score (folds, candidates) of each candidate on the samples that a fold holds out; NaN where it was left out.
 
-    After each fifth of the folds the worst three in ten candidates are left out, as long as two are left.
+    After each fifth of the folds the worst three in ten candidates are left out, as long as two are left. There are no
+    scores after the deadline.
     """
     each = [Fold(test, features.barred(test)) for test in folds]
     plans = {kind: replace(spec, elimination=kind).on(features, target) for kind in (True, False)}
     comparison = Comparison(features, target, plans, candidates, each)
-    if spec.compares_in_full or plans[True].every_feature:
+    if spec.compares_in_full or plans[True].wanted is None:
         return compared_in_full(comparison, judge, trace)
     table = np.full((len(folds), len(candidates)), np.nan)
     left = np.arange(len(candidates))
@@ -100,6 +102,8 @@ def compared(
                 lambda fold, place, own=own: scores_on(own[fold], comparison, candidates[place], each[fold]),
                 tasks, entries=math.inf,
             )  # fmt: skip
+        if out_of_time(spec.deadline):
+            break
         for (fold, place), scores in zip(tasks, found, strict=True):
             table[fold, place] = judge(scores, folds[fold])
         means = table[: some[-1] + 1, left].mean(axis=0)
@@ -152,7 +156,7 @@ def compared_in_full(comparison: Comparison, judge: Judge, trace: Trace) -> np.n
         for number, fold in enumerate(folds):
             scores = np.hstack([next(found) for _ in range(target.n_models)])
             table[number, place] = judge(scores, fold.held_out)
-    return table
+    return np.full_like(table, np.nan) if out_of_time(plans[True].spec.deadline) else table
 
 
 def held_out_scores(
