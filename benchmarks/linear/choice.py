@@ -29,7 +29,7 @@ from thresher.estimators.fgm.choice import CS
 L1_CS = np.logspace(-3, 2, 11)
 GENES = ("prostate", "colon", "leukemia", "breast_colon", "arcene")
 TEXT = ("dexter", "basehock", "relathe", "farm_ads")
-NUMBERS = (10, 30)
+NUMBERS, SPLITS = (10, 30), 1
 TRAINED = 0.6  # share of the rows
 RULE, CHOSEN, SEARCH = "by rule", "chosen", "search over the class"
 COST_HEAD = (
@@ -153,7 +153,7 @@ def accuracies(make, splits, numbers):
 
 def accuracy_section(quick):
     """Tables of accuracies and of seconds."""
-    splits, numbers = (1, (10,)) if quick else (2, NUMBERS)
+    splits, numbers = (1, (10,)) if quick else (SPLITS, NUMBERS)
     lines, seconds, who = [], [], [*OURS, *PEERS, f"{RULE}, judge", f"{CHOSEN}, judge"]
     for group, made in tables(quick).items():
         of_group = []
@@ -167,10 +167,10 @@ def accuracy_section(quick):
             lines.append((f"**{group}, mean of {len(made)}**", *(f"**{100.0 * value:.1f}**" for value in means[:, 0])))
             seconds.append((group, *(f"{value:.2f}" for value in means[: len(OURS) + len(PEERS), 1])))
     text = (
-        f"Accuracy in per cent on the rows left out ({1.0 - TRAINED:.0%}), means over {splits} splits and "
-        f"{' and '.join(map(str, numbers))} features: `FGMClassifier` by rule (C = 1, elimination), as it is by "
-        "default, and with C and elimination from `GridSearchCV`; l1-SVM, l1 logistic regression and RFECV with as "
-        "many columns as their folds choose. The judge is one linear SVM (C = 1) on the columns picked. Then seconds "
+        f"Accuracy in per cent on the rows left out ({1.0 - TRAINED:.0%}), means over "
+        f"{' and '.join(map(str, numbers))} features (splits: {splits}): `FGMClassifier` by rule (C = 1, elimination), "
+        "as it is by default, and with C and elimination from `GridSearchCV`; l1-SVM, l1 logistic regression and RFECV "
+        "with as many columns as their folds choose. The judge is one linear SVM (C = 1) on the columns picked. Then seconds "
         "of a fit, means."
     )
     heads = ("table", *who), ("tables", *who[: len(OURS) + len(PEERS)])

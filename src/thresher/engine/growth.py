@@ -29,7 +29,6 @@ from thresher.results import Step, Stop, StopReason, Trace, Turn, relative
 GROWING_TOL = 1e-3  # of the objective: inner accuracy while growing under inner_tol="auto"
 GATHERING_TOL = 1e-5  # ... if elimination follows: what is taken should not depend on the solver
 GATHERED = 1e-2  # of tol: the gap at which gathering stops, since further units would be noise
-PRODUCTS = 30  # that a solve forms with its columns, about
 PATIENCE = 3  # turns below the wanted number of units after which the budget is considered too small
 
 
@@ -160,7 +159,8 @@ def solve_all(design: Design, models: Sequence[GrowingModel], last: Plan, trace:
             model.grown()
 
     ordered = sorted(models, key=lambda model: model.plan is not last)
-    work = PRODUCTS * sum(model.taken.in_memory.entries for model in models if model.taken.block is not None)
+    # small solves hold the interpreter most of the time: on several threads they take longer
+    work = sum(model.taken.in_memory.entries for model in models if model.taken.block is not None)
     with trace.step("solve"):
         threads_of(design.workers).map(solve, [(model,) for model in ordered], entries=work)
 

@@ -24,6 +24,7 @@ from thresher.families.fgm.choice import Candidate, compared
 from thresher.families.fgm.spec import FitSpec
 from thresher.features.base import Features
 from thresher.features.samples import Base, Content, Samples
+from thresher.optim.problems.named import is_logistic
 from thresher.results import Trace, counted
 from thresher.state import integer
 from thresher.targets.base import Target
@@ -31,8 +32,8 @@ from thresher.targets.classes import ClassTarget
 
 CS = (0.01, 0.1, 1.0, 10.0)  # values of C that "auto" tries, times the default
 GROWN_CS = (0.01, 1.0, 10.0)  # ... of growth alone, where it is compared with elimination
-FEWEST_ROWS, MOST_ROWS = 512, 2048  # of a large X that candidates are compared on
-MOST_WORK = 4e9  # products in which that is to be done, if the fewest rows allow it
+FEWEST_ROWS, MOST_ROWS = 512, 1024  # of a large X that candidates are compared on
+MOST_WORK = 2e9  # products in which that is to be done, if the fewest rows allow it
 SCANS = 60  # products with each entry of a row, while columns are gathered
 FITS = 350  # ... of a row in all fits, times the square of the number wanted
 RAREST = 50  # rows of each class, if there are so many
@@ -175,6 +176,8 @@ def choose(whole: Ground, spec: FitSpec, wish: Wish, trace: Trace) -> Choice:
         any_kind = wish.elimination == "auto" and not spec.literal and not wish.needs_elimination
         any_kind = any_kind and spec.wanted(features) is not None and spec.eliminates(features, target)
         candidates = candidates_of(usual, any_C=wish.C == "auto", any_kind=any_kind)
+    if is_logistic(target.loss):  # of equal scores the first wins: a small C has poor probabilities
+        candidates.sort(key=lambda candidate: candidate != usual)
     if len(candidates) == 1 and len(features.settings) == 1:
         warn_of_no_choice(wish, spec, whole.groups)
         return Choice(features, spec, C, by_rule=why)

@@ -52,7 +52,7 @@ class FGMClassifier(ColumnSelector, FGMBase):
         many as the smallest class has different rows.
     choose_rows : int, "auto" or None, default="auto"
         About how many rows "auto" compares on, where X has more and ``cv`` is not given as folds; each class has its
-        share. None: all. "auto": 512 to 2048, by the work that each makes, but at least 50 of each class.
+        share. None: all. "auto": 512 to 1024, by the work that each makes, but 50 of each class.
     scoring : str or callable, default=None
         What "auto" is chosen by, as in scikit-learn; where nothing is chosen a warning says that it has no effect.
         None: accuracy, or the measure that is the loss.
@@ -129,8 +129,9 @@ class FGMClassifier(ColumnSelector, FGMBase):
     C_, elimination_ : float, bool
         The C used, and whether features were eliminated.
     cv_results_ : dict
-        If there was something to choose: the candidates and their scores, under the keys of ``GridSearchCV``. The best
-        mean is not an estimate for new data, since the same folds chose: for that, cross-validate the whole estimator.
+        If there was something to choose: the candidates and their scores, under the keys of ``GridSearchCV``. Those
+        left out after some folds have NaN on the others; the best has rank 1, and its mean is not an estimate for new
+        data, since the same folds chose: for that, cross-validate the whole estimator.
     best_index_, rule_index_ : int
         Which of these candidates was chosen, and which one is that of ``C=None, elimination=None``.
     by_rule_ : str

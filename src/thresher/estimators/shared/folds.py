@@ -45,7 +45,7 @@ def held_out_parts(
         given = () if groups is None else (groups[rows],)
         splits = check_cv(cv, codes[rows], classifier=True).split(rows, codes[rows], *given)
         pairs = [(rows[train], rows[test]) for train, test in splits]
-    elif hasattr(cv, "__iter__") and getattr(cv, "ndim", 1):
+    elif hasattr(cv, "__iter__") and getattr(cv, "shape", None) != ():
         if groups is not None:
             warn("groups has no effect, since cv lists the folds: leave one of them out")
         pairs = [(np.arange(codes.size)[train], np.arange(codes.size)[test]) for train, test in cv]

@@ -97,10 +97,12 @@ def compared(
     for some, keep in rounds(len(folds), len(candidates)):
         own = dict(zip(some, itertools.islice(pools, len(some)), strict=True))
         tasks = [(fold, place) for fold in some for place in left]
+        # small solves hold the interpreter most of the time: on several threads they take longer
+        work = len(tasks) * features.design.shape[0] * gathering(plans[True]).reach
         with trace.step("solve"):
             found = workers.map(
                 lambda fold, place, own=own: scores_on(own[fold], comparison, candidates[place], each[fold]),
-                tasks, entries=math.inf,
+                tasks, entries=work,
             )  # fmt: skip
         if out_of_time(spec.deadline):
             break
