@@ -170,8 +170,8 @@ def accuracy_section(quick):
         f"Accuracy in per cent on the rows left out ({1.0 - TRAINED:.0%}), means over "
         f"{' and '.join(map(str, numbers))} features (splits: {splits}): `FGMClassifier` by rule (C = 1, elimination), "
         "as it is by default, and with C and elimination from `GridSearchCV`; l1-SVM, l1 logistic regression and RFECV "
-        "with as many columns as their folds choose. The judge is one linear SVM (C = 1) on the columns picked. Then seconds "
-        "of a fit, means."
+        "with as many columns as their folds choose. The judge is one linear SVM (C = 1) on the columns picked. Then "
+        "seconds of a fit, means."
     )
     heads = ("table", *who), ("tables", *who[: len(OURS) + len(PEERS)])
     return f"### What is chosen\n\n{text}\n\n{table(heads[0], lines)}\n\n{table(heads[1], seconds)}"
