@@ -153,9 +153,9 @@ def test_where_nothing_can_be_chosen_the_rule_is_taken_and_that_is_said(options,
 
 def test_only_what_was_left_to_the_rules_is_said_to_be():
     clf = FGMClassifier(2, C=0.5).fit(X, ALONE)
-    assert clf.describe().origin[1].startswith("C = 0.5; elimination by rule: class 'b' has")
+    assert clf.describe().origin[1].startswith("C = 0.5, elimination by rule: class 'b' has")
     clf = FGMClassifier(2, elimination=False).fit(X, ALONE)
-    assert clf.describe().origin[1].startswith("C = 1, no elimination by rule: class 'b' has")
+    assert clf.describe().origin[1].startswith("C = 1 by rule, no elimination: class 'b' has")
     clf = FGMClassifier(2, **BY_RULE).fit(X, ALONE)
     assert not hasattr(clf, "by_rule_")
 
@@ -259,7 +259,7 @@ def test_without_time_to_choose_the_record_says_so():
         clf = FGMClassifier(1, max_time=1e-9, features_per_turn=1).fit(X, Y)
     assert clf.by_rule_ == "max_time was over before candidates could be compared"
     assert clf.best_index_ == clf.rule_index_ == 2
-    assert "C = 1 by rule: max_time was over" in clf.describe().origin[1]
+    assert "C = 1 and elimination by rule: max_time was over" in clf.describe().origin[1]
 
 
 def test_a_fit_by_rule_forgets_what_was_chosen_before():
@@ -298,3 +298,10 @@ def test_growth_alone_that_was_chosen_has_a_path_of_every_number(kept, monkeypat
         larger = smaller
     thresher.save(clf, tmp_path / "model.json")
     np.testing.assert_array_equal(thresher.load(tmp_path / "model.json").path_.numbers, clf.path_.numbers)
+
+
+def test_the_number_asked_for_keeps_what_was_compared():
+    """Also where a share was asked for."""
+    clf = FGMClassifier(0.25, elimination=True).fit(X, Y)
+    assert clf.at(6).cv_results_ is clf.cv_results_
+    assert not hasattr(clf.at(5), "cv_results_")

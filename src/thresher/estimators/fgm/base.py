@@ -289,7 +289,7 @@ class FGMBase(LinearClassifier):
                 f"{error}. For another number fit again with {self.number_parameter} (--features){every}"
             ) from None
         fitted = copy.copy(self)
-        if number != getattr(self, self.number_parameter):  # candidates were compared for that one
+        if not np.array_equal(selection.features, self.selection_.features):  # candidates were compared for that one
             for name in COMPARED:
                 fitted.__dict__.pop(name, None)
         setattr(fitted, self.number_parameter, int(number))
@@ -373,9 +373,12 @@ class FGMBase(LinearClassifier):
     def _settings(self) -> str:
         """The values that were chosen or follow from rules."""
         eliminated, why = getattr(self, "elimination_", True), getattr(self, "by_rule_", "")
-        if why and self.C != "auto":
-            return f"C = {self.C_:g}; {'elimination' if eliminated else 'growth alone'} by rule: {why}"
-        return f"C = {self.C_:g}{'' if eliminated else ', no elimination'}{f' by rule: {why}' if why else ''}"
+        C, kind = f"C = {self.C_:g}", "" if eliminated else "no elimination"
+        if why and self.elimination == "auto":
+            joint = " and " if self.C == "auto" else ", "
+            return f"{C}{joint}{'elimination' if eliminated else 'growth alone'} by rule: {why}"
+        by_rule = " by rule" if why and self.C == "auto" else ""
+        return ", ".join(filter(None, [C + by_rule, kind])) + (f": {why}" if by_rule else "")
 
     def _own_facts(self) -> dict[str, Any]:
         chosen = {"C": self.C_, "elimination": getattr(self, "elimination_", None)}
